@@ -1,0 +1,67 @@
+// How long a work takes on a device, and a collective among devices, with the origin of every number.
+#pragma once
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/cluster/cluster.h"
+#include "core/cluster/group_shape.h"
+#include "core/collective/collective.h"
+#include "core/task/work.h"
+
+namespace tandem {
+
+// What one compute, copy or input work costs. Device and host time run side by side: the device can start a kernel only
+// after the host has launched it, and the host runs ahead.
+struct ComputeCost { Seconds device, host; };
+
+// What one collective or message costs when alone: latency, then bytes over the wires.
+struct CommunicationCost {
+  Seconds latency;              // launch, protocol and hops
+  Seconds transfer;             // bytes at the algorithm's bandwidth
+  Algorithm algorithm = Algorithm::Ring;
+  std::string_view protocol;    // "LL", "LL128", "Simple", ""
+};
+
+// Fitted constants and where they come from; read from scenarios/calibrations (core/cost/calibration.h).
+struct Calibration;
+
+// Named constants of a training framework: host time, fusion of element-wise work, kernels used. "megatron" is the default.
+struct FrameworkProfile;
+
+class CostModel {
+ public:
+  CostModel(std::shared_ptr<const Calibration>, const std::string& framework, const Cluster&);
+  ~CostModel();
+  CostModel(const CostModel&);
+
+  ComputeCost compute(const Compute&, DeviceKindId) const;
+  ComputeCost copy(const Copy&, DeviceId) const;
+  ComputeCost input(const WaitForInput&) const;
+  // `members` in place order. Algorithm::Auto picks as NCCL would, by size, shape and links.
+  CommunicationCost collective(const Collective&, std::span<const DeviceId> members) const;
+  CommunicationCost message(Bytes, DeviceId from, DeviceId to) const;
+  // Bytes that each link carries, per byte of the collective's size, by the algorithm that `collective` chose. Only links
+  // that can bind.
+  std::vector<LinkLoad> loads(const Collective&, Algorithm chosen, std::span<const DeviceId> members) const;
+  std::vector<LinkLoad> loads(DeviceId from, DeviceId to) const;
+
+  // Computation runs this much slower (>= 1) while a communication kernel runs on the same device.
+  double overlap_slowdown(DeviceKindId) const;
+  // Computation is this much slower (>= 1) in a job of many nodes: the slowest of many is waited for.
+  double straggler_factor() const;
+  // Memory that a process holds beside the plan's buffers: context, library and communication workspaces.
+  Bytes reserved_memory(DeviceKindId, std::size_t communicators) const;
+
+  // One line that says how the number came about: formula, constants, their source. For `tandem show --costs`.
+  std::string explain(const Compute&, DeviceKindId) const;
+  std::string explain(const Collective&, std::span<const DeviceId> members) const;
+
+ private:
+  struct State;
+  std::shared_ptr<const State> state_;
+};
+
+}  // namespace tandem

@@ -1,0 +1,91 @@
+// One run of one or several training steps, predicted or measured: lanes, tasks, spans, memory, links, losses.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/task/task_graph.h"
+#include "core/units/quantity.h"
+
+namespace tandem {
+
+constexpr int record_format_version = 1;
+
+struct RecordHeader {
+  std::string backend;            // "estimate", "simgrid", "cpu", "cuda"
+  std::string fidelity;           // predictions: "folded", …
+  std::string program_version;
+  std::uint64_t seed = 0;
+  std::string scenario;           // the whole scenario as resolved TOML
+  std::string scenario_digest;    // hex digest of it
+  std::string model, cluster, plan;   // one line each, for people
+  std::map<std::string, std::string> notes;   // remarks, by topic
+};
+
+struct RecordLane {
+  RankId rank;
+  Lane lane = Lane::Compute;
+  std::uint32_t stage = 0, device = 0, node = 0;
+  std::uint32_t multiplicity = 1; // ranks that behave as this one
+};
+
+enum class TaskKind : std::uint8_t { Compute, Collective, Send, Receive, Copy, Input };
+std::string_view name(TaskKind);
+
+// A task of the recorded programs; its key is label/phase mb (the rank comes from the lane).
+struct RecordTask {
+  std::string label;
+  Phase phase = Phase::Forward;
+  TaskKind kind = TaskKind::Compute;
+  std::uint32_t microbatch = no_microbatch;
+  std::uint32_t message = no_message;
+  std::uint16_t chunk = 0;
+  std::string detail;             // "matmul 4096x4096x1024 bf16", "all_reduce ring 64 MiB over 8 (tp)"
+  Flops flops;
+  Bytes bytes;                    // memory traffic of computations, size of communications
+  std::uint32_t group_size = 1;   // collectives
+};
+
+constexpr std::uint32_t no_span = std::numeric_limits<std::uint32_t>::max();
+
+struct RecordSpan {
+  std::uint32_t lane = 0, task = 0;   // indices into lanes and tasks
+  std::uint32_t step = 0;
+  Seconds start, end;
+  std::uint8_t held_by = 0;           // HeldBy of core/estimate/playback.h
+  std::uint32_t cause = no_span;      // the span that ended last before this one could start
+};
+
+struct RecordMemory {
+  RankId rank;
+  Seconds time;
+  std::array<Bytes, static_cast<std::size_t>(BufferClass::Count)> live;
+};
+
+struct RecordLink { std::string name; std::uint32_t multiplicity = 1; Bytes carried; Bandwidth capacity; };
+
+struct RunRecord {
+  RecordHeader header;
+  std::vector<RecordLane> lanes;
+  std::vector<RecordTask> tasks;
+  std::vector<RecordSpan> spans;      // of a lane: in time order, not overlapping
+  std::vector<RecordMemory> memory;
+  std::vector<RecordLink> links;
+  std::vector<std::pair<std::uint32_t, double>> losses;   // step, loss
+  std::uint32_t warmup_steps = 0;
+  std::map<std::string, double> summary;                  // stable keys of --json: step_time_s, mfu, …
+};
+
+void check_record(const RunRecord&);   // the invariants above; throws std::logic_error
+
+// A `*.tandem` file (SQLite). Written beside and renamed, so that nothing half-written is ever seen under its name; a full
+// disk or an unwritable folder is a BackendError and leaves nothing behind. Reading a truncated, foreign or newer file is
+// an InputError that says which.
+void write_record(const RunRecord&, const std::string& path);
+RunRecord read_record(const std::string& path);
+
+}  // namespace tandem

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/cluster/cluster.h"
+#include "core/record/held_by.h"
 #include "core/task/task_graph.h"
 #include "core/units/quantity.h"
 
@@ -33,15 +34,6 @@ struct PlayOptions {
   bool record_times = true;                       // false: step time and loads only
   // Called now and then with the share of tasks done; returning false stops the run (Playback::complete == false).
   std::function<bool(double)> progress;
-};
-
-// Why a task could not start earlier.
-enum class HeldBy : std::uint8_t {
-  Nothing,      // started at once
-  Lane,         // the task before it on its lane
-  Dependency,   // a task of the same rank on another lane
-  Peer,         // another rank: the sender of its message, or the last member to reach its collective
-  Host,         // the host had not launched it yet
 };
 
 struct TaskTimes {

@@ -6,8 +6,11 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "core/record/held_by.h"
 #include "core/task/task_graph.h"
 #include "core/units/quantity.h"
 
@@ -16,24 +19,38 @@ namespace tandem {
 constexpr int record_format_version = 1;
 
 struct RecordHeader {
-  std::string backend;            // "estimate", "simgrid", "cpu", "cuda"
-  std::string fidelity;           // predictions: "folded", …
+  std::string backend;   // "estimate", "simgrid", "cpu", "cuda"
+  std::string fidelity;  // predictions: "folded", …
   std::string program_version;
   std::uint64_t seed = 0;
-  std::string scenario;           // the whole scenario as resolved TOML
-  std::string scenario_digest;    // hex digest of it
-  std::string model, cluster, plan;   // one line each, for people
-  std::map<std::string, std::string> notes;   // remarks, by topic
+  std::string scenario;                      // the whole scenario as resolved TOML
+  std::string scenario_digest;               // hex digest of it
+  std::string model, cluster, plan;          // one line each, for people
+  std::map<std::string, std::string> notes;  // remarks, by topic
+  bool operator==(const RecordHeader&) const = default;
+};
+
+// What the limit line of a memory view and a roofline need; an unknown value is 0 or absent.
+struct RecordDeviceKind {
+  std::string name;
+  Bytes memory;
+  Bandwidth memory_bandwidth;
+  std::map<std::string, ComputeRate> peak;  // dense, by dtype name
+  int compute_units = 0;
+  bool operator==(const RecordDeviceKind&) const = default;
 };
 
 struct RecordLane {
   RankId rank;
   Lane lane = Lane::Compute;
   std::uint32_t stage = 0, device = 0, node = 0;
-  std::uint32_t multiplicity = 1; // ranks that behave as this one
+  std::uint32_t multiplicity = 1;  // ranks that behave as this one
+  std::uint32_t device_kind = 0;   // index into device_kinds, when there are any
+  bool operator==(const RecordLane&) const = default;
 };
 
 enum class TaskKind : std::uint8_t { Compute, Collective, Send, Receive, Copy, Input };
+constexpr std::size_t task_kind_count = 6;
 std::string_view name(TaskKind);
 
 // A task of the recorded programs; its key is label/phase mb (the rank comes from the lane).
@@ -44,43 +61,61 @@ struct RecordTask {
   std::uint32_t microbatch = no_microbatch;
   std::uint32_t message = no_message;
   std::uint16_t chunk = 0;
-  std::string detail;             // "matmul 4096x4096x1024 bf16", "all_reduce ring 64 MiB over 8 (tp)"
+  std::string detail;  // "matmul 4096x4096x1024 bf16", "all_reduce ring 64 MiB over 8 (tp)"
   Flops flops;
-  Bytes bytes;                    // memory traffic of computations, size of communications
-  std::uint32_t group_size = 1;   // collectives
+  Bytes bytes;                                              // memory traffic of computations, size of communications
+  std::uint32_t group_size = 1;                             // collectives
+  CollectiveKind collective = CollectiveKind::AllReduce;    // collectives
+  Algorithm algorithm = Algorithm::Auto;                    // collectives; Auto: not known
+  bool operator==(const RecordTask&) const = default;
 };
 
 constexpr std::uint32_t no_span = std::numeric_limits<std::uint32_t>::max();
 
 struct RecordSpan {
-  std::uint32_t lane = 0, task = 0;   // indices into lanes and tasks
+  std::uint32_t lane = 0, task = 0;  // indices into lanes and tasks
   std::uint32_t step = 0;
   Seconds start, end;
-  std::uint8_t held_by = 0;           // HeldBy of core/estimate/playback.h
-  std::uint32_t cause = no_span;      // the span that ended last before this one could start
+  std::uint8_t held_by = 0;       // HeldBy
+  std::uint32_t cause = no_span;  // the span that ended last before this one could start
+  bool operator==(const RecordSpan&) const = default;
 };
 
 struct RecordMemory {
   RankId rank;
   Seconds time;
   std::array<Bytes, static_cast<std::size_t>(BufferClass::Count)> live;
+  bool operator==(const RecordMemory&) const = default;
 };
 
-struct RecordLink { std::string name; std::uint32_t multiplicity = 1; Bytes carried; Bandwidth capacity; };
+struct RecordLink {
+  std::string name;
+  std::uint32_t multiplicity = 1;
+  Bytes carried;
+  Bandwidth capacity;
+  bool operator==(const RecordLink&) const = default;
+};
 
 struct RunRecord {
   RecordHeader header;
+  std::vector<RecordDeviceKind> device_kinds;
   std::vector<RecordLane> lanes;
   std::vector<RecordTask> tasks;
-  std::vector<RecordSpan> spans;      // of a lane: in time order, not overlapping
+  std::vector<RecordSpan> spans;  // of a lane: in time order, not overlapping
   std::vector<RecordMemory> memory;
   std::vector<RecordLink> links;
-  std::vector<std::pair<std::uint32_t, double>> losses;   // step, loss
+  std::vector<std::pair<std::uint32_t, double>> losses;  // step, loss
   std::uint32_t warmup_steps = 0;
-  std::map<std::string, double> summary;                  // stable keys of --json: step_time_s, mfu, …
+  std::map<std::string, double> summary;  // stable keys of --json: step_time_s, mfu, …
 };
 
-void check_record(const RunRecord&);   // the invariants above; throws std::logic_error
+// Spans of a lane that overlap by no more than this are neighbours: the resolution of device clocks and of exports.
+constexpr Seconds clock_resolution{1e-9};
+
+// What is wrong with a record, as one sentence, or "": header complete, indices inside, times finite and ordered, spans
+// of a lane apart, causes neither later than their span nor in a circle, one lane a kind and rank.
+std::string record_fault(const RunRecord&);
+void check_record(const RunRecord&);  // throws std::logic_error with the fault
 
 // A `*.tandem` file (SQLite). Written beside and renamed, so that nothing half-written is ever seen under its name; a full
 // disk or an unwritable folder is a BackendError and leaves nothing behind. Reading a truncated, foreign or newer file is

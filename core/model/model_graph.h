@@ -1,4 +1,5 @@
-// A model as a directed acyclic graph of operators (Boost.Graph), grouped into layers, the grain at which stages are cut.
+// A model as a directed acyclic graph of operators (Boost.Graph), grouped into layers, the grain at which
+// stages are cut.
 #pragma once
 #include <boost/graph/adjacency_list.hpp>
 #include <cstdint>
@@ -18,24 +19,24 @@ enum class Layout : std::uint8_t {
 };
 
 struct Tensor {
-  std::string name;              // "L3.mlp.up.out"
+  std::string name;  // "L3.mlp.up.out"
   OperatorId producer;
-  std::int64_t width = 0;        // elements a token, unsplit; after dispatch: elements a routed row
+  std::int64_t width = 0;  // elements a token, unsplit; after dispatch: elements a routed row
   Sequence sequence = Sequence::Main;
   Layout layout = Layout::Sequence;
-  // Kept from forward to backward because some gradient needs it (inputs of products and norms, attention's q k v out,
-  // …). A tensor is kept once however many consumers need it.
+  // Kept from forward to backward because some gradient needs it (inputs of products and norms, attention's q k
+  // v out, …). A tensor is kept once however many consumers need it.
   bool saved = false;
   // Extra bytes kept a token beside the tensor itself, unsplit (dropout masks: 1 byte an element of width).
   std::int64_t mask_bytes = 0;
 };
 
-// A repeated group of operators: "embedding", "L0", "L1", …, "head"; encoder layers come before decoder layers ("E0").
-// Operators of a layer are contiguous in the graph's order.
+// A repeated group of operators: "embedding", "L0", "L1", …, "head"; encoder layers come before decoder layers
+// ("E0"). Operators of a layer are contiguous in the graph's order.
 struct Layer {
   std::string name;
-  std::uint32_t kind = 0;        // layers of one kind are equal but for their place: lowered once
-  OperatorId first, last;        // inclusive
+  std::uint32_t kind = 0;  // layers of one kind are equal but for their place: lowered once
+  OperatorId first, last;  // inclusive
   enum class Role : std::uint8_t { Embedding, Block, Head } role = Role::Block;
 };
 
@@ -64,7 +65,7 @@ class ModelGraph {
   // Parameters that one token meets: all but the experts it is not routed to.
   std::int64_t active_parameters() const;
   bool has_experts() const;
-  bool has_encoder() const;              // an encoder sequence beside the main one
+  bool has_encoder() const;  // an encoder sequence beside the main one
   bool tied_embeddings() const;
 
  private:

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -37,45 +38,93 @@ enum class ActivationKind : std::uint8_t { Gelu, Relu, Silu, Tanh };
 enum class AttentionMask : std::uint8_t { Causal, Full };
 
 // The closed list of kinds. Widths are elements a token, before any splitting.
-struct Embedding { std::int64_t rows = 0, width = 0; };           // table lookup (tokens, positions, types)
-struct Linear { std::int64_t in = 0, out = 0; };                  // y = x W (+ b)
-struct Normalization { NormKind kind = NormKind::RmsNorm; std::int64_t width = 0; };
-struct Rotary { std::int64_t width = 0; };                        // rotates the q and k widths together
-struct Attention {                                                // softmax(q k^T) v, q k v already projected
+struct Embedding {
+  std::int64_t rows = 0, width = 0;
+  bool operator==(const Embedding&) const = default;
+};  // table lookup (tokens, positions, types)
+struct Linear {
+  std::int64_t in = 0, out = 0;
+  bool operator==(const Linear&) const = default;
+};  // y = x W (+ b)
+struct Normalization {
+  NormKind kind = NormKind::RmsNorm;
+  std::int64_t width = 0;
+  bool operator==(const Normalization&) const = default;
+};
+struct Rotary {
+  std::int64_t width = 0;
+  bool operator==(const Rotary&) const = default;
+};                  // rotates the q and k widths together
+struct Attention {  // softmax(q k^T) v, q k v already projected
   std::int64_t heads = 0, kv_heads = 0, qk_head_dim = 0, v_head_dim = 0;
   AttentionMask mask = AttentionMask::Causal;
-  std::int64_t window = 0;       // sliding window in tokens, 0: none
-  bool cross = false;            // keys and values come from the encoder sequence
+  std::int64_t window = 0;  // sliding window in tokens, 0: none
+  bool cross = false;       // keys and values come from the encoder sequence
   bool dropout = false;
+  bool operator==(const Attention&) const = default;
 };
-struct Activation { ActivationKind kind = ActivationKind::Gelu; std::int64_t width = 0; bool gated = false; };
-struct Residual { std::int64_t width = 0; bool dropout = false; };  // x + dropout(y), fused
-struct Router { std::int64_t width = 0, experts = 0, top_k = 0; };  // token scores and choice
-struct Dispatch { std::int64_t width = 0, experts = 0, top_k = 0; };  // tokens to their experts' ranks
-struct ExpertLinear { std::int64_t experts = 0, top_k = 0, in = 0, out = 0; };  // grouped matrix product
-struct ExpertActivation { ActivationKind kind = ActivationKind::Silu; std::int64_t width = 0, top_k = 0; bool gated = true; };
-struct Combine { std::int64_t width = 0, experts = 0, top_k = 0; };   // back, weighted sum over top_k
-struct Scale { std::int64_t width = 0; };                           // element-wise multiplication (gates, soft caps)
-struct CrossEntropy { std::int64_t vocabulary = 0; };
-using OperatorKind = std::variant<Embedding, Linear, Normalization, Rotary, Attention, Activation, Residual, Router,
-                                  Dispatch, ExpertLinear, ExpertActivation, Combine, Scale, CrossEntropy>;
+struct Activation {
+  ActivationKind kind = ActivationKind::Gelu;
+  std::int64_t width = 0;
+  bool gated = false;
+  bool operator==(const Activation&) const = default;
+};
+struct Residual {
+  std::int64_t width = 0;
+  bool dropout = false;
+  bool operator==(const Residual&) const = default;
+};  // x + dropout(y), fused
+struct Router {
+  std::int64_t width = 0, experts = 0, top_k = 0;
+  bool operator==(const Router&) const = default;
+};  // token scores and choice
+struct Dispatch {
+  std::int64_t width = 0, experts = 0, top_k = 0;
+  bool operator==(const Dispatch&) const = default;
+};  // tokens to their experts' ranks
+struct ExpertLinear {
+  std::int64_t experts = 0, top_k = 0, in = 0, out = 0;
+  bool operator==(const ExpertLinear&) const = default;
+};  // grouped matrix product
+struct ExpertActivation {
+  ActivationKind kind = ActivationKind::Silu;
+  std::int64_t width = 0, top_k = 0;
+  bool gated = true;
+  bool operator==(const ExpertActivation&) const = default;
+};
+struct Combine {
+  std::int64_t width = 0, experts = 0, top_k = 0;
+  bool operator==(const Combine&) const = default;
+};  // back, weighted sum over top_k
+struct Scale {
+  std::int64_t width = 0;
+  bool operator==(const Scale&) const = default;
+};  // element-wise multiplication (gates, soft caps)
+struct CrossEntropy {
+  std::int64_t vocabulary = 0;
+  bool operator==(const CrossEntropy&) const = default;
+};
+using OperatorKind =
+    std::variant<Embedding, Linear, Normalization, Rotary, Attention, Activation, Residual, Router, Dispatch,
+                 ExpertLinear, ExpertActivation, Combine, Scale, CrossEntropy>;
 
 // One learned tensor of an operator.
 struct Parameter {
-  std::string name;          // "weight", "bias"
-  std::int64_t count = 0;    // elements, before splitting; over all experts for expert parameters
-  bool split = false;        // divided over tp (or ep and etp for Split::Expert); otherwise a copy on each rank
+  std::string name;        // "weight", "bias"
+  std::int64_t count = 0;  // elements, before splitting; over all experts for expert parameters
+  bool split = false;      // divided over tp (or ep and etp for Split::Expert); otherwise a copy on each rank
+  bool operator==(const Parameter&) const = default;
 };
 
 struct Operator {
-  std::string name;          // unique inside its layer: "attention.qkv", "mlp.up"
+  std::string name;  // unique inside its layer: "attention.qkv", "mlp.up"
   LayerId layer;
   OperatorKind kind;
   Split split = Split::None;
   Sequence sequence = Sequence::Main;
   std::vector<Parameter> parameters;
-  bool tied = false;         // its weight is another operator's (the output head of tied embeddings): parameters empty
-  bool per_sequence = false; // works on one token of each sequence (BERT's pooler, ViT's classifier)
+  bool tied = false;  // its weight is another operator's (the output head of tied embeddings): parameters empty
+  bool per_sequence = false;  // works on one token of each sequence (BERT's pooler, ViT's classifier)
 };
 
 std::int64_t parameter_count(const Operator&);
@@ -83,15 +132,23 @@ std::int64_t parameter_count(const Operator&);
 // Lengths that turn widths into sizes: one microbatch of `batch` sequences.
 struct TokenShape {
   std::int64_t batch = 1;
-  std::int64_t main = 0;       // tokens a sequence on Sequence::Main
-  std::int64_t encoder = 0;    // tokens a sequence on Sequence::Encoder, 0: no encoder
+  std::int64_t main = 0;     // tokens a sequence on Sequence::Main
+  std::int64_t encoder = 0;  // tokens a sequence on Sequence::Encoder, 0: no encoder
 };
-// Rows (tokens) that an operator sees in one microbatch.
+// Rows that an operator sees in one microbatch: tokens of its sequence; routed rows (tokens x top_k) for the
+// products and activations of experts; one a sequence where the operator is per_sequence.
 std::int64_t rows(const Operator&, const TokenShape&);
 
-// Unsplit work of one microbatch, by phase, in the arithmetic the operator really needs: causal attention counts half
-// the score matrix, a window counts its band, MoE counts top_k experts a token. Bytes: compulsory reads and writes.
+// Unsplit work of one microbatch, by phase, in the arithmetic the operator really needs: causal attention
+// counts half the score matrix, a window counts its band, MoE counts top_k experts a token. A product y = xW is
+// 2 rows in out in each of its three phases; attention's backward is twice its forward (dV, dP, dQ, dK;
+// recomputing the scores is the kernel's choice) and lies in InputGradient alone. Element-wise kinds count a
+// transcendental as one. Update has no work here: it belongs to the optimizer. Recompute equals Forward.
 Flops flops(const Operator&, Phase, const TokenShape&);
+// Compulsory reads and writes: every operand once. The parameter gradients of norms are formed by the kernel of
+// their input gradient, so WeightGradient is only for products and embeddings. A residual's InputGradient sums
+// the gradient of its branch into the passing one. Every element, also of parameters and their gradients, has
+// the size of `dtype`.
 Bytes bytes(const Operator&, Phase, const TokenShape&, DType);
 
 }  // namespace tandem

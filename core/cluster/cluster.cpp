@@ -10,8 +10,10 @@ namespace {
 
 // Sums the loads of equal links and drops those that cannot bind.
 void merge(const Layout& layout, std::vector<LinkLoad>& loads) {
-  std::erase_if(loads, [&](const LinkLoad& load) { return !layout.links[load.link].can_bind || load.share <= 0; });
-  std::stable_sort(loads.begin(), loads.end(), [](const LinkLoad& a, const LinkLoad& b) { return a.link < b.link; });
+  std::erase_if(loads,
+                [&](const LinkLoad& load) { return !layout.links[load.link].can_bind || load.share <= 0; });
+  std::stable_sort(loads.begin(), loads.end(),
+                   [](const LinkLoad& a, const LinkLoad& b) { return a.link < b.link; });
   std::size_t kept = 0;
   for (const LinkLoad& load : loads) {
     if (kept > 0 && loads[kept - 1].link == load.link) {

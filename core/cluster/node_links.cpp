@@ -46,21 +46,22 @@ int torus_steps(int from, int to, int size) {
   return steps;
 }
 
-void append_node_links(const NodeLayout& node, std::vector<Link>& links) {
+void append_node_links(const NodeLayout& node, IndexedVector<LinkId, Link>& links) {
   Link link;
   if (node.meet != nullptr) {
     const LinkTechnology& technology = *node.meet;
     Bandwidth wire = technology.bandwidth;
     if (node.meeting == Meeting::Mesh || node.meeting == Meeting::Torus) {
-      const auto wires = node.meeting == Meeting::Mesh ? static_cast<std::size_t>(node.devices - 1) : node.torus.size() * 2;
+      const auto wires =
+          node.meeting == Meeting::Mesh ? static_cast<std::size_t>(node.devices - 1) : node.torus.size() * 2;
       wire = technology.peer_bandwidth.value > 0 ? technology.peer_bandwidth
                                                  : technology.bandwidth / static_cast<double>(wires);
     }
     link.capacity = wire * technology.efficiency;
   }
-  links.insert(links.end(), node.intra_links, link);
+  for (std::uint32_t i = 0; i < node.intra_links; ++i) links.push_back(link);
   link = {.capacity = node.port_capacity, .scope = Link::Scope::Port};
-  links.insert(links.end(), 2 * static_cast<std::size_t>(node.ports), link);
+  for (int i = 0; i < 2 * node.ports; ++i) links.push_back(link);
 }
 
 void append_node_route(const Layout& layout, DeviceId from, DeviceId to, std::vector<LinkId>& links) {
@@ -75,7 +76,9 @@ void append_node_route(const Layout& layout, DeviceId from, DeviceId to, std::ve
       links.push_back(LinkId(first + 2 * static_cast<std::uint32_t>(a)));
       links.push_back(LinkId(first + 2 * static_cast<std::uint32_t>(b) + 1));
       break;
-    case Meeting::Mesh: links.push_back(LinkId(first + mesh_link(node, a, b))); break;
+    case Meeting::Mesh:
+      links.push_back(LinkId(first + mesh_link(node, a, b)));
+      break;
     case Meeting::Torus:
       walk_torus(node.torus, a, b, [&](int local, std::size_t dimension, bool forward) {
         links.push_back(LinkId(first + torus_link(node, local, dimension, forward)));
@@ -86,7 +89,8 @@ void append_node_route(const Layout& layout, DeviceId from, DeviceId to, std::ve
       links.push_back(layout.port_down(id, node.port_of(b)));
       break;
     case Meeting::Fabric:
-    case Meeting::Alone: break;
+    case Meeting::Alone:
+      break;
   }
 }
 
@@ -95,17 +99,21 @@ Seconds node_latency(const Layout& layout, DeviceId from, DeviceId to) {
   const NodeLayout& node = layout.of(id);
   switch (node.meeting) {
     case Meeting::Switched:
-    case Meeting::HostBus: return node.meet->latency + node.meet->switch_latency;
-    case Meeting::Mesh: return node.meet->latency;
+    case Meeting::HostBus:
+      return node.meet->latency + node.meet->switch_latency;
+    case Meeting::Mesh:
+      return node.meet->latency;
     case Meeting::Torus: {
       int wires = 0;
       walk_torus(node.torus, layout.devices[from].local, layout.devices[to].local,
                  [&](int, std::size_t, bool) { ++wires; });
       return node.meet->latency * wires;
     }
-    case Meeting::Ports: return node.network->latency + node.network->switch_latency;
+    case Meeting::Ports:
+      return node.network->latency + node.network->switch_latency;
     case Meeting::Fabric:
-    case Meeting::Alone: break;
+    case Meeting::Alone:
+      break;
   }
   return Seconds(0);
 }
@@ -122,7 +130,8 @@ std::string node_link_name(const Layout& layout, NodeId id, LinkId link) {
       const auto peers = static_cast<std::uint32_t>(node.devices - 1);
       const std::uint32_t from = offset / peers;
       const std::uint32_t to = offset % peers;
-      return fmt::format("node{}.device{}.{}.to-device{}", id.value, from, node.meet->id, to >= from ? to + 1 : to);
+      return fmt::format("node{}.device{}.{}.to-device{}", id.value, from, node.meet->id,
+                         to >= from ? to + 1 : to);
     }
     case Meeting::Torus: {
       const auto wires = static_cast<std::uint32_t>(2 * node.torus.size());
@@ -130,7 +139,8 @@ std::string node_link_name(const Layout& layout, NodeId id, LinkId link) {
                          offset % wires / 2, offset % 2 == 0 ? '+' : '-');
     }
     default:
-      return fmt::format("node{}.device{}.{}.{}", id.value, offset / 2, node.meet->id, offset % 2 == 0 ? "up" : "down");
+      return fmt::format("node{}.device{}.{}.{}", id.value, offset / 2, node.meet->id,
+                         offset % 2 == 0 ? "up" : "down");
   }
 }
 
@@ -142,7 +152,8 @@ void append_node_all_to_all(const Layout& layout, std::span<const DeviceId> memb
   if (node.meeting == Meeting::Switched || node.meeting == Meeting::HostBus) {
     const double peers = static_cast<double>(members.size() - 1);
     for (DeviceId member : members) {
-      const std::uint32_t up = layout.first_link[id].value + 2 * static_cast<std::uint32_t>(layout.devices[member].local);
+      const std::uint32_t up =
+          layout.first_link[id].value + 2 * static_cast<std::uint32_t>(layout.devices[member].local);
       loads.push_back({LinkId(up), peers * share});
       loads.push_back({LinkId(up + 1), peers * share});
     }

@@ -46,8 +46,10 @@ struct MemoryPass {
 struct Compute {
   std::variant<MatrixProduct, FusedAttention, MemoryPass> kernel;
   Phase phase = Phase::Forward;
-  Flops flops;                    // arithmetic really done (counted for HFU)
-  Flops model_flops;              // the part that the model needs (no recomputation; counted for MFU)
+  Flops flops;                    // arithmetic really done
+  // The same work in the convention of Megatron's published figures (whole score matrix, no tile padding). The sum without
+  // Phase::Recompute is what MFU counts, the sum with it what HFU counts.
+  Flops model_flops;
   int launches = 1;               // kernels that the host must launch for it
   bool operator==(const Compute&) const = default;
 };

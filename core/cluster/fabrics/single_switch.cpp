@@ -15,6 +15,8 @@ class SingleSwitch final : public LayoutFabric {
 
 }  // namespace
 
-std::unique_ptr<Fabric> make_single_switch(Layout& layout, Problems&) { return std::make_unique<SingleSwitch>(layout); }
+std::unique_ptr<Fabric> make_single_switch(Layout& layout, Problems&) {
+  return std::make_unique<SingleSwitch>(layout);
+}
 
 }  // namespace tandem

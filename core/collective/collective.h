@@ -47,7 +47,7 @@ using Round = std::vector<Transfer>;
 std::vector<Round> rounds(CollectiveKind, Algorithm, std::size_t ranks, std::size_t ranks_per_node);
 
 // Time with one latency a round and one bandwidth everywhere: the textbook closed forms, equal to the sum over rounds of
-// latency + largest share * size / bandwidth. Hierarchical: ranks_per_node as above.
+// latency + the most that one rank sends * size / bandwidth. Hierarchical: ranks_per_node as above.
 Seconds closed_form(CollectiveKind, Algorithm, std::size_t ranks, Bytes size, Seconds latency, Bandwidth bandwidth,
                     std::size_t ranks_per_node = 1);
 

@@ -1,4 +1,5 @@
-// Why a task could not start earlier: shared by predictions, measurements and everything that reads their records.
+// Why a task could not start earlier: shared by predictions, measurements and everything that reads their
+// records.
 #pragma once
 #include <cstdint>
 #include <string_view>

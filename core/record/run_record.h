@@ -63,10 +63,10 @@ struct RecordTask {
   std::uint16_t chunk = 0;
   std::string detail;  // "matmul 4096x4096x1024 bf16", "all_reduce ring 64 MiB over 8 (tp)"
   Flops flops;
-  Bytes bytes;                                              // memory traffic of computations, size of communications
-  std::uint32_t group_size = 1;                             // collectives
-  CollectiveKind collective = CollectiveKind::AllReduce;    // collectives
-  Algorithm algorithm = Algorithm::Auto;                    // collectives; Auto: not known
+  Bytes bytes;                   // memory traffic of computations, size of communications
+  std::uint32_t group_size = 1;  // collectives
+  CollectiveKind collective = CollectiveKind::AllReduce;  // collectives
+  Algorithm algorithm = Algorithm::Auto;                  // collectives; Auto: not known
   bool operator==(const RecordTask&) const = default;
 };
 
@@ -109,17 +109,19 @@ struct RunRecord {
   std::map<std::string, double> summary;  // stable keys of --json: step_time_s, mfu, …
 };
 
-// Spans of a lane that overlap by no more than this are neighbours: the resolution of device clocks and of exports.
+// Spans of a lane that overlap by no more than this are neighbours: the resolution of device clocks and of
+// exports.
 constexpr Seconds clock_resolution{1e-9};
 
-// What is wrong with a record, as one sentence, or "": header complete, indices inside, times finite and ordered, spans
-// of a lane apart, causes neither later than their span nor in a circle, one lane a kind and rank.
+// What is wrong with a record, as one sentence, or "": header complete, indices inside, times finite and
+// ordered, spans of a lane apart, causes neither later than their span nor in a circle, one lane a kind and
+// rank.
 std::string record_fault(const RunRecord&);
 void check_record(const RunRecord&);  // throws std::logic_error with the fault
 
-// A `*.tandem` file (SQLite). Written beside and renamed, so that nothing half-written is ever seen under its name; a full
-// disk or an unwritable folder is a BackendError and leaves nothing behind. Reading a truncated, foreign or newer file is
-// an InputError that says which.
+// A `*.tandem` file (SQLite). Written beside and renamed, so that nothing half-written is ever seen under its
+// name; a full disk or an unwritable folder is a BackendError and leaves nothing behind. Reading a truncated,
+// foreign or newer file is an InputError that says which.
 void write_record(const RunRecord&, const std::string& path);
 RunRecord read_record(const std::string& path);
 

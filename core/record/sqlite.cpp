@@ -50,9 +50,12 @@ void Statement::check_code(int code) const {
 void Statement::bind(int parameter, std::int64_t value) {
   check_code(sqlite3_bind_int64(handle_, parameter + 1, value));
 }
-void Statement::bind(int parameter, double value) { check_code(sqlite3_bind_double(handle_, parameter + 1, value)); }
+void Statement::bind(int parameter, double value) {
+  check_code(sqlite3_bind_double(handle_, parameter + 1, value));
+}
 void Statement::bind(int parameter, std::string_view value) {
-  check_code(sqlite3_bind_text64(handle_, parameter + 1, value.data(), value.size(), SQLITE_STATIC, SQLITE_UTF8));
+  check_code(
+      sqlite3_bind_text64(handle_, parameter + 1, value.data(), value.size(), SQLITE_STATIC, SQLITE_UTF8));
 }
 void Statement::bind_null(int parameter) { check_code(sqlite3_bind_null(handle_, parameter + 1)); }
 
@@ -74,7 +77,8 @@ double Statement::real(int column) const { return sqlite3_column_double(handle_,
 std::string Statement::text(int column) const {
   const unsigned char* bytes = sqlite3_column_text(handle_, column);
   if (!bytes) return {};
-  return {reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(sqlite3_column_bytes(handle_, column))};
+  return {reinterpret_cast<const char*>(bytes),
+          static_cast<std::size_t>(sqlite3_column_bytes(handle_, column))};
 }
 
 }  // namespace tandem::sqlite

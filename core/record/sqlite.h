@@ -1,4 +1,5 @@
-// SQLite in its smallest useful shape: a connection and prepared statements that close themselves and throw on failure.
+// SQLite in its smallest useful shape: a connection and prepared statements that close themselves and throw on
+// failure.
 #pragma once
 #include <cstdint>
 #include <stdexcept>
@@ -46,7 +47,7 @@ class Statement {
   Statement& operator=(const Statement&) = delete;
 
   void bind(int parameter, std::int64_t value);
-  void bind(int parameter, double value);  // NaN becomes NULL, as SQLite has it
+  void bind(int parameter, double value);            // NaN becomes NULL, as SQLite has it
   void bind(int parameter, std::string_view value);  // must live until run()
   void bind_null(int parameter);
   void run();   // one statement without rows, then ready for the next values

@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# Sets everything up and runs the tests: bash tests/run.sh [OPTION] [-- CTEST ARGUMENTS]
+#   (none)          all tests of the release build, by label
+#   --sanitize      the same under address and undefined-behaviour sanitizers
+#   --format        only check the format of all sources
+#   --fuzz SECONDS  only run each fuzz target so long
+#   --golden        rewrite tests/golden from what the programs print now, then say what changed
+#   --werror        warnings are errors (with the first two)
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+mode=release
+werror=OFF
+seconds=0
+while (($#)); do
+  case $1 in
+    --sanitize) mode=sanitize ;;
+    --format) mode=format ;;
+    --golden) mode=golden ;;
+    --fuzz)
+      mode=fuzz
+      seconds=${2:?--fuzz needs a number of seconds}
+      shift
+      ;;
+    --werror) werror=ON ;;
+    --help) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    --) shift; break ;;
+    *) echo "tests/run.sh: no such option: $1 (see --help)" >&2; exit 2 ;;
+  esac
+  shift
+done
+
+sources() { find core sim exec gui tests \( -name '*.h' -o -name '*.cpp' \) -print0; }
+
+build() {  # preset, then further settings
+  local log=build/configure-$1.log
+  mkdir -p build
+  if ! cmake --preset "$1" "${@:2}" >"$log" 2>&1; then
+    tail -n 30 "$log" >&2
+    echo "Configuring failed; the whole text is in $log" >&2
+    exit 1
+  fi
+  grep -e "-- Tandem" -e "left out" -e Warning "$log"
+  NINJA_STATUS="  %f of %t, %es  " cmake --build "build/$1" --parallel "$(nproc)"
+}
+
+run_tests() {  # preset, then arguments for ctest
+  ctest --preset "$1" --parallel "$(nproc)" --progress "${@:2}"
+}
+
+case $mode in
+  release | sanitize)
+    echo "[1/3] Packages"
+    bash scenarios/install-packages.sh programs tests
+    echo "[2/3] Build: $mode"
+    build "$mode" -DTANDEM_TESTS=ON -DTANDEM_WERROR=$werror
+    echo "[3/3] Tests: $mode"
+    run_tests "$mode" "$@"
+    ;;
+  golden)
+    bash scenarios/install-packages.sh programs tests
+    build release -DTANDEM_TESTS=ON -DTANDEM_WERROR=$werror
+    TANDEM_REWRITE_GOLDEN=1 run_tests release "$@"
+    git --no-pager diff --stat -- tests/golden
+    ;;
+  format)
+    bash scenarios/install-packages.sh format
+    sources | xargs -0 clang-format-14 --dry-run --Werror
+    echo "  every source is formatted"
+    ;;
+  fuzz)
+    bash scenarios/install-packages.sh programs fuzz
+    build fuzz
+    for target in build/fuzz/bin/fuzz_*; do
+      name=$(basename "$target")
+      corpus=build/fuzz/corpus/$name
+      seeds=(scenarios)
+      [[ -d tests/fuzz/seeds/$name ]] && seeds+=("tests/fuzz/seeds/$name")
+      mkdir -p "$corpus"
+      echo "  $name: $seconds s"
+      "$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1 \
+        -artifact_prefix="build/fuzz/$name-" "$corpus" "${seeds[@]}"
+    done
+    ;;
+esac

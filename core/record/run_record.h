@@ -41,7 +41,7 @@ struct RecordDeviceKind {
 };
 
 struct RecordLane {
-  RankId rank;
+  RankId rank{};
   Lane lane = Lane::Compute;
   std::uint32_t stage = 0, device = 0, node = 0;
   std::uint32_t multiplicity = 1;  // ranks that behave as this one
@@ -55,15 +55,15 @@ std::string_view name(TaskKind);
 
 // A task of the recorded programs; its key is label/phase mb (the rank comes from the lane).
 struct RecordTask {
-  std::string label;
+  std::string label{};
   Phase phase = Phase::Forward;
   TaskKind kind = TaskKind::Compute;
   std::uint32_t microbatch = no_microbatch;
   std::uint32_t message = no_message;
   std::uint16_t chunk = 0;
-  std::string detail;  // "matmul 4096x4096x1024 bf16", "all_reduce ring 64 MiB over 8 (tp)"
-  Flops flops;
-  Bytes bytes;                   // memory traffic of computations, size of communications
+  std::string detail{};  // "matmul 4096x4096x1024 bf16", "all_reduce ring 64 MiB over 8 (tp)"
+  Flops flops{};
+  Bytes bytes{};                 // memory traffic of computations, size of communications
   std::uint32_t group_size = 1;  // collectives
   CollectiveKind collective = CollectiveKind::AllReduce;  // collectives
   Algorithm algorithm = Algorithm::Auto;                  // collectives; Auto: not known
@@ -75,15 +75,15 @@ constexpr std::uint32_t no_span = std::numeric_limits<std::uint32_t>::max();
 struct RecordSpan {
   std::uint32_t lane = 0, task = 0;  // indices into lanes and tasks
   std::uint32_t step = 0;
-  Seconds start, end;
+  Seconds start{}, end{};
   std::uint8_t held_by = 0;       // HeldBy
   std::uint32_t cause = no_span;  // the span that ended last before this one could start
   bool operator==(const RecordSpan&) const = default;
 };
 
 struct RecordMemory {
-  RankId rank;
-  Seconds time;
+  RankId rank{};
+  Seconds time{};
   std::array<Bytes, static_cast<std::size_t>(BufferClass::Count)> live;
   bool operator==(const RecordMemory&) const = default;
 };

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian 12 packages that Tandem needs and that are missing: bash scenarios/install-packages.sh GROUP...
-# Groups: programs (compiler, build tools, libraries), tests, format, fuzz.
+# Groups: programs (compiler, build tools, libraries), tests, format, tidy, fuzz.
 set -euo pipefail
 
 declare -A packages=(
@@ -8,6 +8,7 @@ declare -A packages=(
               libcli11-dev libsimgrid-dev"
   [tests]="libgtest-dev libgmock-dev libbenchmark-dev"
   [format]="clang-format-14"
+  [tidy]="clang-tidy-14"
   [fuzz]="clang-14 libclang-rt-14-dev"
 )
 

@@ -19,7 +19,8 @@ struct Problem {
   std::string what;  // one sentence without a full stop, naming the key and the value
   std::string hint;  // what to do; may be empty
 };
-// "scenario.toml:12:3: tensor_model_parallel_size = 3 does not divide 32 attention heads\n  hint: use 1, 2, 4, …"
+// "scenario.toml:12:3: tensor_model_parallel_size = 3 does not divide 32 attention heads\n  hint: use 1, 2, 4,
+// …"
 std::string text(const Problem&);
 
 // The user's input is wrong. Exit code 2.
@@ -32,6 +33,9 @@ class InputError : public std::runtime_error {
  private:
   std::vector<Problem> problems_;
 };
+
+// Throws a single problem.
+[[noreturn]] void refuse(Where where, std::string what, std::string hint = {});
 
 // The surroundings fail (file system, SimGrid, MPI, CUDA): the call and its text. Exit code 3.
 class BackendError : public std::runtime_error {
@@ -59,10 +63,15 @@ class Problems {
 // The name in `known` that is nearest to `typed` (edit distance at most a third of its length), or "".
 std::string nearest_name(std::string_view typed, const std::vector<std::string>& known);
 
-// Our own mistake: on in every build, throws std::logic_error with the place.
-void check(bool condition, std::string_view what, std::string_view file = __builtin_FILE(), int line = __builtin_LINE());
+// Letters to insert, delete, replace or swap with their neighbour; case and '-' for '_' cost nothing.
+std::size_t edit_distance(std::string_view a, std::string_view b);
 
-// Reads a whole regular file; a directory, an unreadable or an over-large file (limit in bytes) is an InputError.
+// Our own mistake: on in every build, throws std::logic_error with the place.
+void check(bool condition, std::string_view what, std::string_view file = __builtin_FILE(),
+           int line = __builtin_LINE());
+
+// Reads a whole regular file; a directory, an unreadable or an over-large file (limit in bytes) is an
+// InputError.
 std::string read_text_file(const std::string& path, std::size_t limit = 64u << 20);
 
 }  // namespace tandem

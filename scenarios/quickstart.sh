@@ -18,7 +18,7 @@ if ! cmake --preset release >"$log" 2>&1; then
   echo "Configuring failed; the whole text is in $log" >&2
   exit 1
 fi
-grep -e "-- Tandem" -e "left out" "$log"
+grep -e "-- Tandem" -e "left out: tandem" "$log"
 
 echo "[3/4] Build: $(nproc) at a time"
 NINJA_STATUS="  %f of %t, %es  " cmake --build build/release --parallel "$(nproc)" --target tandem tandem-sim

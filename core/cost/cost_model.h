@@ -13,26 +13,28 @@
 
 namespace tandem {
 
-// What one compute, copy or input work costs. Device and host time run side by side: the device can start a kernel only
-// after the host has launched it, and the host runs ahead.
-struct ComputeCost { Seconds device, host; };
+// What one compute, copy or input work costs. Device and host time run side by side: the device can start a
+// kernel only after the host has launched it, and the host runs ahead.
+struct ComputeCost {
+  Seconds device, host;
+};
 
 // What one collective or message costs when alone: latency, then bytes over the wires.
 struct CommunicationCost {
-  Seconds latency;              // launch, protocol and hops
-  Seconds transfer;             // bytes at the algorithm's bandwidth
+  Seconds latency;   // launch, protocol and hops
+  Seconds transfer;  // bytes at the algorithm's bandwidth
   Algorithm algorithm = Algorithm::Ring;
-  std::string_view protocol;    // "LL", "LL128", "Simple", ""
+  std::string_view protocol;  // "LL", "LL128", "Simple", ""
+  Seconds host;               // that the host takes to issue it
 };
 
 // Fitted constants and where they come from; read from scenarios/calibrations (core/cost/calibration.h).
 struct Calibration;
 
-// Named constants of a training framework: host time, fusion of element-wise work, kernels used. "megatron" is the default.
-struct FrameworkProfile;
-
 class CostModel {
  public:
+  // `framework` names a profile of the calibration ("megatron" is the default of the command line). Throws
+  // InputError for an unknown framework and for device kinds without a peak rate or memory bandwidth.
   CostModel(std::shared_ptr<const Calibration>, const std::string& framework, const Cluster&);
   ~CostModel();
   CostModel(const CostModel&);
@@ -43,8 +45,8 @@ class CostModel {
   // `members` in place order. Algorithm::Auto picks as NCCL would, by size, shape and links.
   CommunicationCost collective(const Collective&, std::span<const DeviceId> members) const;
   CommunicationCost message(Bytes, DeviceId from, DeviceId to) const;
-  // Bytes that each link carries, per byte of the collective's size, by the algorithm that `collective` chose. Only links
-  // that can bind.
+  // Bytes that each link carries, per byte of the collective's size, by the algorithm that `collective` chose.
+  // Only links that can bind.
   std::vector<LinkLoad> loads(const Collective&, Algorithm chosen, std::span<const DeviceId> members) const;
   std::vector<LinkLoad> loads(DeviceId from, DeviceId to) const;
 

@@ -1,0 +1,240 @@
+// Builds the play graph of given classes from their representatives.
+#include "core/estimate/play_graph.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+#include "core/problem/problem.h"
+
+namespace tandem {
+namespace {
+
+// The first element of each class.
+std::vector<std::uint32_t> firsts(const std::vector<std::uint32_t>& class_of, std::uint32_t classes) {
+  std::vector<std::uint32_t> first(classes, no_class);
+  for (std::uint32_t i = 0; i < class_of.size(); ++i) {
+    if (class_of[i] != no_class && first[class_of[i]] == no_class) first[class_of[i]] = i;
+  }
+  return first;
+}
+
+class Builder {
+ public:
+  Builder(const TaskGraph& graph, const CostSource& costs, const Traffic& traffic, const Classes& classes,
+          const PlayGraphOptions& options)
+      : graph_(graph), costs_(costs), traffic_(traffic), classes_(classes), options_(options) {}
+
+  PlayGraph build() {
+    add_ranks();
+    add_peers();
+    add_channels();
+    add_links();
+    if (classes_.channels < traffic_.channels.size()) weigh_links();
+    return std::move(result_);
+  }
+
+ private:
+  const Communications& communications(RankId rank) const {
+    return traffic_.communications[graph_.program_of[rank.value].value];
+  }
+
+  void add_ranks() {
+    std::map<std::pair<ProgramId, std::uint32_t>, std::uint32_t> compiled;
+    result_.ranks.resize(classes_.ranks);
+    const std::vector<std::uint32_t> first = firsts(classes_.of_rank, classes_.ranks);
+    for (std::uint32_t c = 0; c < classes_.ranks; ++c) {
+      RankClass& rank = result_.ranks[c];
+      rank.representative = RankId(first[c]);
+      rank.size = 0;
+      const ProgramId program = graph_.program_of[first[c]];
+      const DeviceId device(graph_.device_of[first[c]]);
+      const auto [entry, fresh] = compiled.try_emplace({program, costs_.device_key(device)}, result_.programs.size());
+      if (fresh) {
+        result_.programs.push_back(
+            compile(graph_, program, traffic_.communications[program.value], costs_, device, options_.stragglers));
+      }
+      rank.program = entry->second;
+      rank.slowdown = costs_.slowdown(device);
+    }
+    for (std::uint32_t c : classes_.of_rank) ++result_.ranks[c].size;
+  }
+
+  void add_peers() {
+    for (RankClass& rank : result_.ranks) {
+      const Communications& mine = communications(rank.representative);
+      rank.group_begin = static_cast<std::uint32_t>(result_.group_of.size());
+      for (const AxisUse& use : mine.axes) {
+        const std::uint32_t group = graph_.mesh.place(rank.representative, use.axis).group;
+        result_.group_of.push_back(classes_.of_channel[traffic_.group_channel(use.axis, group)]);
+      }
+      rank.send_begin = static_cast<std::uint32_t>(result_.peers.size());
+      for (std::uint32_t s = 0; s < mine.sends.size(); ++s) add_peer(rank, mine.sends[s], true, s);
+      rank.receive_begin = static_cast<std::uint32_t>(result_.peers.size());
+      for (std::uint32_t s = 0; s < mine.receives.size(); ++s) add_peer(rank, mine.receives[s], false, s);
+    }
+  }
+
+  void add_peer(const RankClass& rank, const PeerUse& use, bool sending, std::uint32_t index) {
+    const GroupPlace me = graph_.mesh.place(rank.representative, use.axis);
+    const RankId other = graph_.mesh.member(use.axis, me.group, use.peer);
+    const std::vector<PeerUse>& other_uses = sending ? communications(other).receives : communications(other).sends;
+    const std::uint32_t other_index = index_of(other_uses, use.axis, me.place);
+    const std::uint32_t route = sending ? traffic_.route_channel(rank.representative, index)
+                                        : traffic_.route_channel(other, other_index);
+    PeerClass& peer = result_.peers.emplace_back();
+    peer.rank = classes_.of_rank[other.value];
+    peer.channel = classes_.of_channel[route];
+    peer.pairing = pairing(rank.program, result_.ranks[peer.rank].program, sending, index, other_index);
+  }
+
+  // Messages of a's send (or receive) to those of b's receive (or send), by a's task.
+  std::uint32_t pairing(std::uint32_t a, std::uint32_t b, bool sending, std::uint32_t index, std::uint32_t other_index) {
+    const auto [entry, fresh] =
+        known_pairings_.try_emplace({a, b, sending, index, other_index}, result_.pairings.size());
+    if (!fresh) return entry->second;
+    std::map<std::uint32_t, std::uint32_t> task_of_message;
+    const auto matches = [&](const PlayedTask& task, bool send, std::uint32_t channel) {
+      return task.kind == (send ? PlayKind::Send : PlayKind::Receive) && task.channel == channel;
+    };
+    const std::vector<PlayedTask>& theirs = result_.programs[b].tasks;
+    for (std::uint32_t t = 0; t < theirs.size(); ++t) {
+      if (matches(theirs[t], !sending, other_index)) task_of_message[theirs[t].message] = t;
+    }
+    const std::vector<PlayedTask>& mine = result_.programs[a].tasks;
+    std::vector<std::uint32_t>& tasks = result_.pairings.emplace_back(mine.size(), no_task);
+    for (std::uint32_t t = 0; t < mine.size(); ++t) {
+      if (!matches(mine[t], sending, index)) continue;
+      if (const auto found = task_of_message.find(mine[t].message); found != task_of_message.end()) tasks[t] = found->second;
+    }
+    return entry->second;
+  }
+
+  void add_channels() {
+    const std::vector<std::uint32_t> first = firsts(classes_.of_channel, classes_.channels);
+    result_.channels.resize(classes_.channels);
+    for (ChannelClass& channel : result_.channels) channel.size = 0;
+    for (std::uint32_t c : classes_.of_channel) ++result_.channels[c].size;
+    result_.pattern_parts.push_back(0);
+    for (std::uint32_t c = 0; c < classes_.channels; ++c) {
+      const Channel& channel = traffic_.channels[first[c]];
+      ChannelClass& result = result_.channels[c];
+      add_members(channel, result);
+      result.entry_begin = static_cast<std::uint32_t>(result_.entries.size());
+      result_.entries.insert(result_.entries.end(), traffic_.entries.begin() + channel.entry_begin,
+                             traffic_.entries.begin() + channel.entry_end);
+      result.entry_end = static_cast<std::uint32_t>(result_.entries.size());
+      result.pattern_begin = static_cast<std::uint32_t>(result_.pattern_parts.size()) - 1;
+      for (std::uint32_t p = channel.pattern_begin; p < channel.pattern_end; ++p) {
+        for (std::uint32_t i = traffic_.pattern_parts[p]; i < traffic_.pattern_parts[p + 1]; ++i) add_part(traffic_.parts[i]);
+        result_.pattern_parts.push_back(static_cast<std::uint32_t>(result_.parts.size()));
+      }
+    }
+  }
+
+  void add_members(const Channel& channel, ChannelClass& result) {
+    result.member_begin = static_cast<std::uint32_t>(result_.members.size());
+    if (channel.collective) {
+      const std::size_t size = graph_.mesh.size(channel.axis);
+      for (std::uint32_t place = 0; place < size; ++place) {
+        result_.members.push_back(classes_.of_rank[graph_.mesh.member(channel.axis, channel.group, place).value]);
+      }
+      const auto begin = result_.members.begin() + result.member_begin;
+      std::sort(begin, result_.members.end());
+      result_.members.erase(std::unique(begin, result_.members.end()), result_.members.end());
+    }
+    result.member_end = static_cast<std::uint32_t>(result_.members.size());
+  }
+
+  void add_part(const TrafficPart& part) {
+    const auto begin = static_cast<std::uint32_t>(result_.part_links.size());
+    scratch_.clear();
+    for (LinkId link : traffic_.part_links(part)) scratch_.push_back(classes_.of_link[link.value]);
+    std::sort(scratch_.begin(), scratch_.end());
+    scratch_.erase(std::unique(scratch_.begin(), scratch_.end()), scratch_.end());
+    for (std::uint32_t link : scratch_) result_.part_links.push_back({link, 1});
+    result_.parts.push_back({part.share, begin, static_cast<std::uint32_t>(result_.part_links.size())});
+  }
+
+  void add_links() {
+    result_.links.resize(classes_.links);
+    for (LinkClass& link : result_.links) link.size = 0;
+    for (std::uint32_t l = 0; l < classes_.of_link.size(); ++l) {
+      if (classes_.of_link[l] == no_class) continue;
+      LinkClass& link = result_.links[classes_.of_link[l]];
+      if (link.size++ > 0) continue;
+      link.representative = LinkId(l);
+      link.capacity = costs_.capacity(LinkId(l)).value;
+    }
+  }
+
+  // Counts, on the representative of each link class, the equal flows of each part.
+  void weigh_links() {
+    for (WeightedLink& use : result_.part_links) use.weight = 0;
+    for (std::uint32_t c = 0; c < traffic_.channels.size(); ++c) {
+      const Channel& channel = traffic_.channels[c];
+      const std::uint32_t begin = traffic_.pattern_parts[channel.pattern_begin];
+      const std::uint32_t end = traffic_.pattern_parts[channel.pattern_end];
+      const std::uint32_t first = result_.pattern_parts[result_.channels[classes_.of_channel[c]].pattern_begin];
+      for (std::uint32_t p = begin; p < end; ++p) {
+        for (LinkId link : traffic_.part_links(traffic_.parts[p])) {
+          const std::uint32_t l = classes_.of_link[link.value];
+          if (result_.links[l].representative == link) ++weight_of(result_.parts[first + (p - begin)], l);
+        }
+      }
+    }
+    std::vector<std::uint32_t> common(result_.links.size(), 0);
+    for (const WeightedLink& use : result_.part_links) {
+      check(use.weight > 0, "a link class is used as its representative is");
+      common[use.link] = std::gcd(common[use.link], use.weight);
+    }
+    for (std::size_t l = 0; l < common.size(); ++l) {
+      if (common[l] > 1) result_.links[l].capacity /= common[l];
+    }
+    for (WeightedLink& use : result_.part_links) {
+      use.weight /= common[use.link];
+      result_.largest_weight = std::max(result_.largest_weight, use.weight);
+    }
+  }
+
+  std::uint32_t& weight_of(const PlayPart& part, std::uint32_t link) {
+    const auto begin = result_.part_links.begin() + part.link_begin, end = result_.part_links.begin() + part.link_end;
+    const auto found = std::lower_bound(begin, end, link, [](const WeightedLink& use, std::uint32_t l) { return use.link < l; });
+    check(found != end && found->link == link, "equal flows use equal link classes");
+    return found->weight;
+  }
+
+  const TaskGraph& graph_;
+  const CostSource& costs_;
+  const Traffic& traffic_;
+  const Classes& classes_;
+  const PlayGraphOptions& options_;
+  PlayGraph result_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, bool, std::uint32_t, std::uint32_t>, std::uint32_t> known_pairings_;
+  std::vector<std::uint32_t> scratch_;
+};
+
+}  // namespace
+
+PlayGraph build_play_graph(const TaskGraph& graph, const CostSource& costs, const Traffic& traffic,
+                           const Classes& classes, const PlayGraphOptions& options) {
+  return Builder(graph, costs, traffic, classes, options).build();
+}
+
+Classes identity_classes(const TaskGraph& graph, const Traffic& traffic, const CostSource& costs) {
+  Classes classes;
+  classes.ranks = static_cast<std::uint32_t>(graph.program_of.size());
+  classes.channels = static_cast<std::uint32_t>(traffic.channels.size());
+  classes.of_rank.resize(classes.ranks);
+  classes.of_channel.resize(classes.channels);
+  std::iota(classes.of_rank.begin(), classes.of_rank.end(), 0u);
+  std::iota(classes.of_channel.begin(), classes.of_channel.end(), 0u);
+  classes.of_link.assign(costs.link_count(), no_class);
+  for (LinkId link : traffic.links) {
+    if (classes.of_link[link.value] == no_class) classes.of_link[link.value] = classes.links++;
+  }
+  return classes;
+}
+
+}  // namespace tandem

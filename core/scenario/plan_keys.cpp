@@ -11,6 +11,8 @@ constexpr Range degree{1, most_devices};
 constexpr Range batch{1, 1'000'000'000};
 constexpr Range length{1, 1'000'000'000};
 
+#define SHORTHAND(member) \
+  [](auto& s) -> auto& { return s.shorthand.member; }
 #define FIELD(member) \
   [](auto& s) -> auto& { return s.plan.member; }
 
@@ -94,6 +96,28 @@ Key rank_order() {
   return key;
 }
 
+// Resolved into other keys, so that the canonical form has those alone.
+Key shorthand(Key key) {
+  key.get = [](const Scenario&) { return std::string(); };
+  return key;
+}
+
+Key layout() {
+  Key key{
+      .name = "pipeline_model_parallel_layout",
+      .kind = ValueKind::Text,
+      .unit = "as Et*3|(tt|)*5tttL",
+      .help = "layers of each chunk as Megatron writes them: E embedding, t a layer, L loss, | between chunks"};
+  key.set = [](Scenario& scenario, const Value& value) -> std::string {
+    const auto* typed = std::get_if<std::string>(&value.is);
+    if (typed == nullptr || typed->empty() || typed->size() > 10'000)
+      return "a layout such as \"Et*3|(tt|)*5tttL\" is wanted";
+    scenario.shorthand.layout = *typed;
+    return "";
+  };
+  return shorthand(std::move(key));
+}
+
 Names<std::optional<ScheduleKind>> schedule_names() {
   Names<std::optional<ScheduleKind>> names;
   for (const ScheduleKind kind :
@@ -133,6 +157,15 @@ std::vector<Key> plan_keys() {
               "copies of the model (default: all devices left)", 0),
       integer_list({"pipeline_layers", ""}, FIELD(pipeline_layers), {0, 1'000'000}, "layers",
                    "layers of each chunk in model order (default: even)"),
+      shorthand(integer({"num_layers_per_virtual_pipeline_stage", ""}, SHORTHAND(layers_per_virtual_stage),
+                        {1, 1'000'000}, "layers", "another way to give vpp: layers of each chunk")),
+      shorthand(integer({"num_layers_in_first_pipeline_stage", "decoder_first_pipeline_num_layers"},
+                        SHORTHAND(first_stage_layers), {1, 1'000'000}, "layers",
+                        "layers of the first stage; the others share the rest evenly")),
+      shorthand(integer({"num_layers_in_last_pipeline_stage", "decoder_last_pipeline_num_layers"},
+                        SHORTHAND(last_stage_layers), {1, 1'000'000}, "layers",
+                        "layers of the last stage; the others share the rest evenly")),
+      layout(),
       toggle({"sequence_parallel", "sp"}, FIELD(sequence_parallel),
              "split norms and residuals along the sequence inside tensor groups"),
       choice<ContextCommunication>({"cp_comm_type", ""},
@@ -204,5 +237,6 @@ std::vector<Key> plan_keys() {
 }
 
 #undef FIELD
+#undef SHORTHAND
 
 }  // namespace tandem

@@ -8,6 +8,7 @@
 
 #include "core/cluster/table_reader.h"
 #include "core/scenario/sections.h"
+#include "core/scenario/shorthand.h"
 
 namespace tandem {
 namespace {
@@ -126,6 +127,7 @@ Scenario parse_scenario(const std::string& toml_text, const std::string& path,
   read_model_section(root, scenario, library, context);
   read_cluster_section(root, scenario, library, context);
   if (!overrides.empty()) place_on_command_line(context.problems, path);
+  if (context.problems.empty()) resolve_shorthand(scenario, context.problems);
   context.problems.throw_if_any();
   scenario.name =
       path.empty() ? scenario.model.name + " on " + scenario.cluster.name : fs::path(path).stem().string();

@@ -24,6 +24,12 @@ struct SimulationSpec {
   double jitter = 0;  // relative standard deviation of each computation's duration
 };
 
+// Other ways to split layers over stages, resolved into the plan once the model is known.
+struct PipelineShorthand {
+  std::int64_t layers_per_virtual_stage = 0, first_stage_layers = 0, last_stage_layers = 0;
+  std::string layout;
+};
+
 struct Scenario {
   std::string path;        // "": from the command line alone
   std::string name;        // file name without its ending, or the model's and the cluster's
@@ -32,6 +38,7 @@ struct Scenario {
   ClusterSpec cluster;
   Where cluster_where;  // of [cluster]: what building it complains about is said there
   PlanSpec plan;
+  PipelineShorthand shorthand;
   std::string framework = "megatron";  // named profile of host time and fusion (core/cost)
   std::string calibration;             // folder; "": the shipped one
   std::optional<double> tokens_total;  // of the whole training run, for its time and cost

@@ -112,7 +112,7 @@ class Checker {
     if (!list_.empty()) return;
     const double parameters = parameter_formula(spec_);
     if (parameters > most_parameters) {
-      fault("hidden_size",
+      fault("",
             fmt::format("the model has {:.3g} parameters, more than can be counted exactly (2^53)", parameters),
             "look for a size with too many digits");
     }

@@ -59,11 +59,14 @@ json parsed(const std::string& text, const std::string& path) {
     return json::parse(text, shallow);
   } catch (const json::exception& error) {
     const auto* fault = dynamic_cast<const json::parse_error*>(&error);
-    const std::size_t offset = fault && fault->byte > 0 ? fault->byte - 1 : 0;
+    const bool placed = fault && fault->byte > 0;
+    const std::size_t offset = placed ? fault->byte - 1 : 0;
     std::string_view what = error.what();
-    if (const std::size_t start = what.find("syntax error"); start != what.npos) what.remove_prefix(start);
+    for (const std::string_view start : {"syntax error", "number overflow"}) {
+      if (const std::size_t at = what.find(start); at != what.npos) what.remove_prefix(at);
+    }
     const bool ended = offset >= text.size();
-    refuse(place(path, text, std::min(offset, text.size())),
+    refuse(placed ? place(path, text, std::min(offset, text.size())) : Where{path, 0, 0},
            fmt::format("is not valid JSON: {}", shown(what, 160)),
            ended ? "the file ends too early: was it copied whole?" : "");
   }
@@ -74,7 +77,7 @@ json parsed(const std::string& text, const std::string& path) {
 ConfigFile::ConfigFile(const std::string& json_text, std::string path) : path_(std::move(path)) {
   object_ = parsed(json_text, path_);
   if (!object_.is_object()) {
-    refuse({path_, 1, 1}, fmt::format("holds {} instead of an object {{...}}", object_.type_name()),
+    refuse({path_, 1, 1}, fmt::format("holds no object {{...}} but a JSON {}", object_.type_name()),
            "a Hugging Face config.json is expected");
   }
   scan_places(json_text);
@@ -138,10 +141,16 @@ bool ConfigFile::enter(std::string_view key) {
 
 Where ConfigFile::where(std::string_view key) const {
   for (const std::string& prefix : {prefix_, std::string()}) {
-    if (const auto found = places_.find(prefix + std::string(key)); found != places_.end())
-      return found->second;
+    const auto found = places_.find(prefix + std::string(key));
+    if (found != places_.end()) return found->second;
   }
-  return {path_, 0, 0};
+  return object_place();
+}
+
+// Where the object being read begins: nowhere in particular, or at the key that was entered.
+Where ConfigFile::object_place() const {
+  if (prefix_.empty()) return {path_, 0, 0};
+  return places_.find(std::string_view(prefix_).substr(0, prefix_.size() - 1))->second;
 }
 
 void ConfigFile::fault(std::string_view key, std::string what, std::string hint) {
@@ -230,8 +239,8 @@ std::int64_t ConfigFile::size(Aliases keys, SizeRule rule) {
     for (const std::string_view key : keys) {
       if (key != *keys.begin()) others += fmt::format("{}{}", others.empty() ? "" : ", ", key);
     }
-    fault(name, fmt::format("{} is {}", name, null ? "null" : "missing"),
-          others.empty() ? "" : fmt::format("also read as {}", others));
+    problems_.add(null ? where(name) : object_place(), fmt::format("{} is {}", name, null ? "null" : "missing"),
+                  others.empty() ? "" : fmt::format("also read as {}", others));
   }
   return 1;
 }

@@ -56,6 +56,7 @@ class ConfigFile {
   const std::string& path() const { return path_; }
 
  private:
+  Where object_place() const;
   void scan_places(const std::string& text);
   void wrong_type(std::string_view key, const nlohmann::json& value, std::string_view wanted);
   std::optional<std::int64_t> whole(std::string_view key, const nlohmann::json& value, std::int64_t least);

@@ -105,26 +105,24 @@ void read_windows(ConfigFile& file, const ModelFamily& family, ModelSpec& spec) 
                                                                                   : type == "gemma2"    ? 2
                                                                                                         : 0});
   const std::int64_t first = file.size({"max_window_layers"}, {.absent = qwen ? 28 : 0, .least = 0});
-  if (window == 0 || !used) return;
-  std::vector<std::int64_t> windows(count, window);
-  if (!types.empty()) {
-    windows.assign(types.size(), window);
-    for (std::size_t i = 0; i < types.size(); ++i) {
-      if (types[i] == "full_attention") {
-        windows[i] = 0;
-      } else if (types[i] != "sliding_attention") {
-        file.fault("layer_types",
-                   fmt::format("layer_types[{}] is neither full_attention nor sliding_attention", i),
-                   "other kinds of attention are not modelled");
-      }
-    }
-  } else {
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto layer = static_cast<std::int64_t>(i);
-      if ((pattern > 0 && (layer + 1) % pattern == 0) || (qwen && layer < first)) windows[i] = 0;
-    }
+  if (!types.empty() && types.size() != count && file.problems().empty()) {
+    file.fault("layer_types", fmt::format("layer_types has {} entries for {} layers", types.size(), count));
   }
-  if (std::any_of(windows.begin(), windows.end(), [](std::int64_t w) { return w > 0; })) spec.windows = windows;
+  if (!types.empty() && types.size() != count) return;
+  std::vector<std::int64_t> windows(count, window);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto layer = static_cast<std::int64_t>(i);
+    const std::string kind = types.empty() ? "" : types[i];
+    const bool full = types.empty() ? (pattern > 0 && (layer + 1) % pattern == 0) || (qwen && layer < first)
+                                    : kind == "full_attention";
+    if (full) windows[i] = 0;
+    if (full || types.empty() || kind == "sliding_attention") continue;
+    file.fault("layer_types", fmt::format("layer_types[{}] is neither full_attention nor sliding_attention", i),
+               "other kinds of attention are not modelled");
+    return;
+  }
+  const bool any = std::any_of(windows.begin(), windows.end(), [](std::int64_t w) { return w > 0; });
+  if (any && used) spec.windows = std::move(windows);
 }
 
 void read_experts(ConfigFile& file, const ModelFamily& family, ModelSpec& spec) {
@@ -145,9 +143,11 @@ void read_experts(ConfigFile& file, const ModelFamily& family, ModelSpec& spec) 
     moe.shared_width =
         file.size({"shared_expert_intermediate_size"}, {.absent = family.shared_experts, .least = 0});
     moe.shared_gate = true;
+  } else if (strange && file.has("shared_expert_intermediate_size")) {
+    moe.shared_width = file.size({"shared_expert_intermediate_size"}, {.absent = 0, .least = 0});
   } else if (deepseek || strange) {
-    const std::int64_t shared =
-        file.size({"n_shared_experts"}, {.absent = family.shared_experts, .null = 0, .least = 0});
+    const std::int64_t shared = file.size({"n_shared_experts", "num_shared_experts"},
+                                          {.absent = family.shared_experts, .null = 0, .least = 0});
     if (shared > (std::int64_t{1} << 40) / moe.expert_width) {
       file.fault("n_shared_experts", fmt::format("n_shared_experts = {} experts of width {} are absurdly wide",
                                                  shared, moe.expert_width));

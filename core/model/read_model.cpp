@@ -94,18 +94,21 @@ class Reader {
       family_ = known;
       return;
     }
+    // A missing or misspelled type would silently lose its class defaults.
+    const std::string nearest = nearest_name(type_, known_model_types());
     if (type_.empty()) {
-      file_.fault("model_type", "model_type is missing", "for example \"model_type\": \"llama\"");
-      return;
-    }
-    // A misspelled type would silently lose its class defaults.
-    if (const std::string nearest = nearest_name(type_, known_model_types());
-        !nearest.empty() && edit_distance(type_, nearest) <= 1 && !has_digit_change(type_, nearest)) {
+      family_ = find_family("llama");  // so that reading goes on without further complaints
+      if (!file_.has("model_type")) {
+        file_.fault("model_type", "model_type is missing", "for example \"model_type\": \"llama\"");
+      }
+    } else if (!nearest.empty() && edit_distance(type_, nearest) <= 1 && !has_digit_change(type_, nearest)) {
+      family_ = find_family(nearest);
       file_.fault("model_type", fmt::format("model_type = \"{}\" is not known", type_),
                   fmt::format("did you mean \"{}\"?", nearest));
+    } else {
+      spec_.notes.push_back(
+          fmt::format("model_type \"{}\" is not known: read like a llama by its own keys", type_));
     }
-    spec_.notes.push_back(
-        fmt::format("model_type \"{}\" is not known: read like a llama by its own keys", type_));
   }
   // qwen4 beside qwen3 is a newer model, not a slip.
   static bool has_digit_change(std::string_view a, std::string_view b) {
@@ -256,7 +259,7 @@ class Reader {
   }
 
   void encoder_decoder() {
-    spec_.encoder_layers = file_.size({"num_layers", "num_hidden_layers", "n_layer"});
+    spec_.encoder_layers = file_.size({"num_layers", "num_encoder_layers", "num_hidden_layers", "n_layer"});
     spec_.num_hidden_layers = file_.size({"num_decoder_layers"}, {.absent = spec_.encoder_layers});
   }
 

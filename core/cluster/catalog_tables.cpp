@@ -8,16 +8,20 @@ namespace {
 
 constexpr int most_count = 1 << 20;
 
+// Absent stays absent; zero would be taken for a rate.
+std::optional<ComputeRate> read_rate(TableReader& reader, std::string_view key) {
+  ComputeRate rate(-1);
+  reader.read(key, rate);
+  if (rate.value == 0) reader.complain(key, fmt::format("{} is zero", key), "leave out what is unknown");
+  return rate.value > 0 ? std::optional(rate) : std::nullopt;
+}
+
 void read_rates(const toml::table& table, const std::string& file, DeviceKind& into, Problems& problems) {
   TableReader reader(table, file, fmt::format("device \"{}\": peak", into.id), problems);
   for (DType dtype : {DType::Fp32, DType::Bf16, DType::Fp16, DType::Fp8}) {
-    ComputeRate rate;
-    reader.read(name(dtype), rate);
-    if (rate.value > 0) into.peak[dtype] = rate;
+    if (const auto rate = read_rate(reader, name(dtype))) into.peak[dtype] = *rate;
   }
-  ComputeRate tf32;
-  reader.read("tf32", tf32);
-  if (tf32.value > 0) into.tf32_peak = tf32;
+  if (const auto rate = read_rate(reader, "tf32")) into.tf32_peak = rate;
   reader.refuse_others();
 }
 
@@ -64,9 +68,7 @@ void read_device(const toml::table& table, const std::string& file, DeviceKind& 
   reader.read("name", into.name);
   reader.read("vendor", into.vendor);
   if (const toml::table* rates = reader.table("peak")) read_rates(*rates, file, into, problems);
-  ComputeRate achievable;
-  reader.read("achievable_bf16", achievable);
-  if (achievable.value > 0) into.achievable_bf16 = achievable;
+  if (const auto rate = read_rate(reader, "achievable_bf16")) into.achievable_bf16 = rate;
   reader.read("memory", into.memory);
   reader.read("memory_bandwidth", into.memory_bandwidth);
   reader.read("compute_units", into.compute_units, 0, most_count);

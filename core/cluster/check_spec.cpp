@@ -11,6 +11,7 @@ namespace tandem {
 namespace {
 
 // Far above any machine, far below what overflows: 1 EB, 1 EB/s, 1 ZFLOP/s, 1 GW, 1000 s.
+constexpr double least = 1e-3;  // base units, factors
 constexpr double most_bytes = 1e18, most_rate = 1e18, most_flops = 1e21, most_watts = 1e9, most_seconds = 1e3;
 
 struct SpecChecker {
@@ -24,7 +25,7 @@ struct SpecChecker {
   void positive(double value, double most, const std::string& owner, std::string_view key,
                 std::string_view hint) {
     if (value == 0) return complain(fmt::format("{} has no {}", owner, key), std::string(hint));
-    if (!(value > 0 && value <= most))
+    if (!(value >= least && value <= most))
       complain(fmt::format("{}: {} = {} is not a sensible value", owner, key, value));
   }
   void not_negative(double value, double most, const std::string& owner, std::string_view key) {
@@ -79,7 +80,7 @@ struct SpecChecker {
     not_negative(link.peer_bandwidth.value, most_rate, owner, "peer_bandwidth");
     not_negative(link.latency.value, most_seconds, owner, "latency");
     not_negative(link.switch_latency.value, most_seconds, owner, "switch_latency");
-    if (!(link.efficiency > 0 && link.efficiency <= 1)) {
+    if (!(link.efficiency >= least && link.efficiency <= 1)) {
       complain(fmt::format("{}: efficiency = {} is not within 0 … 1", owner, link.efficiency));
     }
   }
@@ -144,7 +145,7 @@ struct SpecChecker {
       if (slowdown.device >= devices) {
         complain(fmt::format("slow device {} does not exist: there are {} devices", slowdown.device, devices));
       }
-      if (!(slowdown.factor > 0 && slowdown.factor <= 1e6)) {
+      if (!(slowdown.factor >= least && slowdown.factor <= 1e6)) {
         complain(fmt::format("slow device {}: factor = {} is not a sensible value", slowdown.device,
                              slowdown.factor));
       }
@@ -157,7 +158,7 @@ struct SpecChecker {
   void check_fabric() {
     const FabricSpec& fabric = spec.fabric;
     const auto ratio = [&](double value, std::string_view key) {
-      if (!(value > 0 && value <= 1e6))
+      if (!(value >= least && value <= 1e6))
         complain(fmt::format("fabric: {} = {} is not a sensible value", key, value));
     };
     ratio(fabric.oversubscription, "oversubscription");

@@ -143,21 +143,36 @@ Seconds LayoutFabric::latency(DeviceId from, DeviceId to) const {
 }
 
 void LayoutFabric::append_all_to_all(std::span<const DeviceId> members, std::vector<LinkLoad>& loads) const {
-  IndexedVector<LinkId, double> sums(layout_.links.size());
-  std::vector<LinkId> route;
-  for (DeviceId from : members) {
-    for (DeviceId to : members) {
-      const NodeId node = layout_.devices[from].node;
-      const bool inside = node == layout_.devices[to].node && layout_.of(node).meeting != Meeting::Fabric;
-      if (from == to || inside) continue;
-      route.clear();
-      append_route(from, to, route);
-      for (LinkId link : route) sums[link] += 1;
-    }
+  struct Group {
+    DeviceId first;
+    double members;
+  };
+  std::vector<Group> groups;
+  for (DeviceId member : members) {
+    if (groups.empty() || place(groups.back().first) != place(member)) groups.push_back({member, 0.0});
+    groups.back().members += 1;
   }
+  const auto visit = [&](auto add) {
+    std::vector<LinkId> route;
+    for (const Group& from : groups) {
+      const NodeId node = layout_.devices[from.first].node;
+      const bool meets_inside = layout_.of(node).meeting != Meeting::Fabric;
+      for (const Group& to : groups) {
+        if (&from == &to || (meets_inside && node == layout_.devices[to.first].node)) continue;
+        route.clear();
+        append_route(from.first, to.first, route);
+        for (LinkId link : route) add(link, from.members * to.members / static_cast<double>(members.size()));
+      }
+    }
+  };
+  // Few pairs: their loads as they come (the caller sums them); many: a sum for every link.
+  if (groups.size() * groups.size() < layout_.links.size() / 8) {
+    return visit([&](LinkId link, double share) { loads.push_back({link, share}); });
+  }
+  IndexedVector<LinkId, double> sums(layout_.links.size());
+  visit([&](LinkId link, double share) { sums[link] += share; });
   for (std::size_t i = layout_.first_fabric_link.value; i < sums.size(); ++i) {
-    const double count = sums[LinkId(i)];
-    if (count > 0) loads.push_back({LinkId(i), count / static_cast<double>(members.size())});
+    if (sums[LinkId(i)] > 0) loads.push_back({LinkId(i), sums[LinkId(i)]});
   }
 }
 

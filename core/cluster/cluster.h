@@ -25,53 +25,74 @@ enum class FabricKind : std::uint8_t { SingleSwitch, FatTree, RailOptimised, Dra
 // How nodes are wired together. Unused fields are refused by the reader when set.
 struct FabricSpec {
   FabricKind kind = FabricKind::SingleSwitch;
-  int levels = 2;                     // FatTree, RailOptimised: switch levels, 2 or 3
-  int nodes_per_leaf = 32;            // nodes (rail-optimised: nodes of a scalable unit) under one leaf switch
-  int leaves_per_pod = 8;             // 3 levels: leaf groups under one pod
-  double oversubscription = 1;        // leaf: down capacity / up capacity
-  double pod_oversubscription = 1;    // 3 levels: the same one level up
-  int dragonfly_groups = 0, dragonfly_routers = 0;   // routers a group; nodes spread evenly
-  std::vector<int> torus;             // devices along each dimension, product = devices
-  struct WireSpec { std::string from, to; Bandwidth bandwidth; Seconds latency; };
-  std::vector<WireSpec> links;        // LinkList: "node0", "node1", "switchA", …; duplex
+  int levels = 2;                   // FatTree, RailOptimised: switch levels, 2 or 3
+  int nodes_per_leaf = 32;          // nodes (rail-optimised: nodes of a scalable unit) under one leaf switch
+  int leaves_per_pod = 8;           // 3 levels: leaf groups under one pod
+  double oversubscription = 1;      // leaf: down capacity / up capacity
+  double pod_oversubscription = 1;  // 3 levels: the same one level up
+  int dragonfly_groups = 0, dragonfly_routers = 0;  // routers a group; nodes spread evenly
+  std::vector<int> torus;                           // devices along each dimension, product = devices
+  struct WireSpec {
+    std::string from, to;
+    Bandwidth bandwidth;
+    Seconds latency;
+  };
+  std::vector<WireSpec> links;  // LinkList: "node0", "node1", "switchA", …; duplex
 };
-std::string_view name(FabricKind);     // "rail-optimised"
+std::string_view name(FabricKind);  // "rail-optimised"
 std::optional<FabricKind> parse_fabric_kind(std::string_view);
 
 struct NodeGroupSpec {
-  NodeType type;                      // resolved: presets with the scenario's overrides applied
+  NodeType type;  // resolved: presets with the scenario's overrides applied
   DeviceKind device;
   int count = 1;
 };
 
 struct ClusterSpec {
-  std::string name;                   // "dgx-h100:16"
+  std::string name;  // "dgx-h100:16"
   std::vector<NodeGroupSpec> groups;
   FabricSpec fabric;
-  std::vector<LinkTechnology> technologies;     // all that groups name
+  std::vector<LinkTechnology> technologies;  // all that groups name
   // Devices slower than their kind: seeded studies of stragglers. Factor 1.2 = 20 % slower compute.
-  struct Slowdown { std::uint32_t device = 0; double factor = 1; };
+  struct Slowdown {
+    std::uint32_t device = 0;
+    double factor = 1;
+  };
   std::vector<Slowdown> slow_devices;
 };
 
-struct Device { DeviceKindId kind; NodeId node; int local = 0; double slowdown = 1; };
-struct Node { NodeTypeId type; DeviceId first; int devices = 0; };
+struct Device {
+  DeviceKindId kind;
+  NodeId node;
+  int local = 0;
+  double slowdown = 1;
+};
+struct Node {
+  NodeTypeId type;
+  DeviceId first;
+  int devices = 0;
+};
 
 struct Link {
-  Bandwidth capacity;                 // line rate x efficiency, one direction
+  Bandwidth capacity;  // line rate x efficiency, one direction
   enum class Scope : std::uint8_t { IntraNode, Port, Fabric } scope = Scope::IntraNode;
-  // False when the wires that feed it cannot fill it together: such a link never slows anything and flows skip it.
+  // False when the wires that feed it cannot fill it together: such a link never slows anything and flows skip
+  // it.
   bool can_bind = true;
 };
 
-struct LinkLoad { LinkId link; double share = 0; };   // bytes on the link per byte of the collective's or message's size
+struct LinkLoad {
+  LinkId link;
+  double share = 0;
+};  // bytes on the link per byte of the collective's or message's size
 
-// Routing of one fabric; one implementation a FabricKind, in core/cluster/fabrics/. Tree serves FatTree and RailOptimised.
+// Routing of one fabric; one implementation a FabricKind, in core/cluster/fabrics/. Tree serves FatTree and
+// RailOptimised.
 class Fabric {
  public:
   virtual ~Fabric() = default;
-  // Appends the fabric links from the port of `from` to the port of `to` (different nodes), in order; those that can
-  // bind only.
+  // Appends the fabric links from the port of `from` to the port of `to` (different nodes), in order; those
+  // that can bind only.
   virtual void append_route(DeviceId from, DeviceId to, std::vector<LinkId>& links) const = 0;
   // Switches on that way, for latency (Torus: wires).
   virtual int hops(DeviceId from, DeviceId to) const = 0;
@@ -94,25 +115,26 @@ class Cluster {
   const Device& operator[](DeviceId) const;
   const Node& operator[](NodeId) const;
   const Link& operator[](LinkId) const;
-  std::string link_name(LinkId) const;                     // "node3.device2.nvlink4.up", "leaf1.up": made on demand
+  std::string link_name(LinkId) const;  // "node3.device2.nvlink4.up", "leaf1.up": made on demand
   const DeviceKind& kind(DeviceId) const;
   const DeviceKind& operator[](DeviceKindId) const;
   const NodeType& type(NodeId) const;
   std::span<const DeviceKind> kinds() const;
-  const LinkTechnology* intra_link(NodeId) const;          // null: none
+  const LinkTechnology* intra_link(NodeId) const;  // null: none
   // Of the ports; where node groups differ, the slowest port's. Torus without ports: of its wires.
   const LinkTechnology& network() const;
   const LinkTechnology* host_link(NodeId) const;
   const ClusterSpec& spec() const;
-  Bandwidth port_bandwidth_per_device(DeviceId) const;     // line rate of its share of the node's ports; no ports: 0
+  Bandwidth port_bandwidth_per_device(
+      DeviceId) const;  // line rate of its share of the node's ports; no ports: 0
   Bandwidth port_bandwidth_per_node(NodeId) const;
 
   // Links that a message from one device to another crosses, those that can bind only. Empty for from == to.
   void append_route(DeviceId from, DeviceId to, std::vector<LinkId>& links) const;
   // One-way latency of the wires and switches (not of the library).
   Seconds latency(DeviceId from, DeviceId to) const;
-  // Bytes each link carries when every member sends 1/n of its size to every other member; linear in members for
-  // switched and tree fabrics, quadratic for the others. Shares are per byte of one member's size.
+  // Bytes each link carries when every member sends 1/n of its size to every other member; linear in members
+  // for switched and tree fabrics, quadratic for the others. Shares are per byte of one member's size.
   std::vector<LinkLoad> all_to_all_loads(std::span<const DeviceId> members) const;
   // Typical price, and power at full load, of the whole cluster; absent when any kind's is unknown.
   std::optional<double> usd_per_hour() const;
@@ -125,12 +147,13 @@ class Cluster {
   std::shared_ptr<const State> state_;  // immutable and large: copies of a Cluster share it
 };
 
-// Builds nodes, links and routes. Throws InputError for a fabric that does not fit its nodes (torus product, ports, …),
-// for rates that are missing or absurd, and for more than `most_devices` devices.
+// Builds nodes, links and routes. Throws InputError for a fabric that does not fit its nodes (torus product,
+// ports, …), for rates that are missing or absurd, and for more than `most_devices` devices.
 Cluster build_cluster(const ClusterSpec&);
 inline constexpr std::int64_t most_devices = 1 << 20;
 
-// The invariants of Cluster, on every device and on a spread of at most `pairs` pairs. Our own mistakes: throws like check.
+// The invariants of Cluster, on every device and on a spread of at most `pairs` pairs. Our own mistakes: throws
+// like check.
 void check_cluster(const Cluster&, std::size_t pairs = 4096);
 
 }  // namespace tandem

@@ -59,7 +59,7 @@ std::string node_link_name(const Layout&, NodeId node, LinkId link);
 void append_node_all_to_all(const Layout&, std::span<const DeviceId> members, double share,
                             std::vector<LinkLoad>&);
 
-// A fabric that knows its layout; the default all-to-all visits every pair of members.
+// A fabric that knows its layout; the default all-to-all visits every pair of places that have a member.
 class LayoutFabric : public Fabric {
  public:
   explicit LayoutFabric(const Layout& layout) : layout_(layout) {}
@@ -67,6 +67,9 @@ class LayoutFabric : public Fabric {
   void append_all_to_all(std::span<const DeviceId> members, std::vector<LinkLoad>& loads) const override;
 
  protected:
+  // Devices of one place have consecutive ids, equal routes to all others and none among themselves.
+  virtual std::size_t place(DeviceId device) const { return device.value; }
+
   const Layout& layout_;
 };
 

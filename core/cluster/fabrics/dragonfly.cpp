@@ -64,6 +64,7 @@ class Dragonfly final : public LayoutFabric {
   }
 
  private:
+  std::size_t place(DeviceId device) const override { return static_cast<std::size_t>(router(device)); }
   struct Way {
     int group_a, router_a, group_b, router_b, cable = 0, exit = 0, entry = 0;
   };
@@ -128,6 +129,8 @@ std::unique_ptr<Fabric> make_dragonfly(Layout& layout, Problems& problems) {
                  "use fewer groups or routers");
     return nullptr;
   }
+  // One node needs no routers, and may have no ports to wire them to.
+  if (layout.nodes.size() == 1) return make_single_switch(layout, problems);
   return std::make_unique<Dragonfly>(layout);
 }
 

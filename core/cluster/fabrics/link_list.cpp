@@ -83,6 +83,8 @@ class LinkList final : public LayoutFabric {
  private:
   static constexpr std::uint32_t none = ~0u;
 
+  std::size_t place(DeviceId device) const override { return layout_.devices[device].node.value; }
+
   // A wire that only one node uses, and that takes all its ports can send.
   bool wider_than_ports(std::uint32_t point, const std::vector<int>& degree, Bandwidth capacity) const {
     if (point >= layout_.nodes.size() || degree[point] != 1) return false;
@@ -172,7 +174,7 @@ std::unique_ptr<Fabric> make_link_list(Layout& layout, Problems& problems) {
   for (std::size_t i = 0; i < listed.size(); ++i) {
     const FabricSpec::WireSpec& wire = listed[i];
     const std::string owner = fmt::format("fabric: link {} ({} - {})", i + 1, wire.from, wire.to);
-    if (!(wire.bandwidth.value > 0 && wire.bandwidth.value <= 1e18)) {
+    if (!(wire.bandwidth.value >= 1e-3 && wire.bandwidth.value <= 1e18)) {
       problems.add(Where{},
                    fmt::format("{}: bandwidth = {} B/s is not a sensible value", owner, wire.bandwidth.value));
     }

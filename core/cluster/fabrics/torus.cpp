@@ -110,7 +110,9 @@ void Torus::append_all_to_all(std::span<const DeviceId> members, std::vector<Lin
   const bool all_here =
       std::all_of(layout_.node_layouts.begin(), layout_.node_layouts.end(),
                   [](const NodeLayout& node) { return node.meeting == Meeting::Fabric || node.devices == 1; });
-  if (!all_here) return LayoutFabric::append_all_to_all(members, loads);
+  // Few members: their pairs are quicker than a walk over every line of the torus.
+  if (!all_here || members.size() * members.size() < layout_.devices.size() / 8)
+    return LayoutFabric::append_all_to_all(members, loads);
   const double share = 1 / static_cast<double>(members.size());
   std::size_t stride = 1;
   for (std::size_t d = 0; d < sizes_.size(); ++d) {

@@ -14,12 +14,13 @@ class Tree final : public LayoutFabric {
  public:
   explicit Tree(Layout& layout) : LayoutFabric(layout) {
     const FabricSpec& spec = layout.spec.fabric;
-    unit_size_ = spec.nodes_per_leaf;
+    const int nodes = static_cast<int>(layout.nodes.size());
+    unit_size_ = std::min(spec.nodes_per_leaf, nodes);
     if (spec.kind == FabricKind::RailOptimised) {
       for (const NodeLayout& node : layout.node_layouts) rails_ = std::max(rails_, node.ports);
     }
-    units_ = (static_cast<int>(layout.nodes.size()) + unit_size_ - 1) / unit_size_;
-    if (spec.levels == 3) pod_size_ = spec.leaves_per_pod;
+    units_ = (nodes + unit_size_ - 1) / unit_size_;
+    if (spec.levels == 3) pod_size_ = std::min(spec.leaves_per_pod, units_);
     add_links(layout, spec);
   }
 
@@ -175,6 +176,10 @@ void Tree::append_all_to_all(std::span<const DeviceId> members, std::vector<Link
 
 }  // namespace
 
-std::unique_ptr<Fabric> make_tree(Layout& layout, Problems&) { return std::make_unique<Tree>(layout); }
+std::unique_ptr<Fabric> make_tree(Layout& layout, Problems& problems) {
+  // One node needs no tree, and may have no ports to wire it to.
+  if (layout.nodes.size() == 1) return make_single_switch(layout, problems);
+  return std::make_unique<Tree>(layout);
+}
 
 }  // namespace tandem

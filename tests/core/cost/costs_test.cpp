@@ -256,8 +256,9 @@ TEST(ComputeCost, OfRandomProductsIsSoundAndNeverBelowTheRoofline) {
                    b = static_cast<double>(p.batch);
       ASSERT_GE(time.value, b * ((m * k + n * k) * bytes_per_element(p.input) + m * n * p.output_bytes) /
                                 kind.memory_bandwidth.value);
-      if (p.input != DType::Fp32 && p.input != DType::Fp8)
+      if (p.input != DType::Fp32 && p.input != DType::Fp8) {
         ASSERT_GE(time.value, 2 * m * n * k * b / kind.peak.at(DType::Fp16).value);
+      }
     }
   }
 }

@@ -63,7 +63,7 @@ Cluster cluster(const DeviceKind& kind, const Wires& wires, int nodes, const Fab
   type.wiring = wires.wiring;
   type.intra_link = wires.host_only ? "" : wires.intra;
   type.host_link = "pcie5-x16";
-  type.network = wires.network;
+  type.network = fabric.kind == FabricKind::Torus ? "" : wires.network;
   type.ports = fabric.kind == FabricKind::Torus ? 0 : wires.per_node;
   if (wires.wiring == NodeType::Wiring::Torus && fabric.kind != FabricKind::Torus)
     type.torus = {4, wires.per_node / 4};

@@ -48,7 +48,7 @@ struct PlanSpec {
   std::int64_t seq_length = 0, decoder_seq_length = 0;  // 0: the model's own where it fixes one, else a problem
 
   std::int64_t zero_stage = 0;       // 0 … 3
-  std::int64_t sharding_degree = 0;  // hybrid sharding: ranks a shard group; 0: all of dp
+  std::int64_t sharding_degree = 0;  // hybrid sharding: ranks a shard group; 0: all of dp x cp
   std::int64_t ddp_bucket_size = 0;  // elements; 0: max(40e6, 1e6 * dp), Megatron's rule
   bool overlap_grad_reduce = false, overlap_param_gather = false, tp_comm_overlap = false,
        overlap_p2p_comm = true;

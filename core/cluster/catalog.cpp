@@ -12,10 +12,14 @@
 namespace tandem {
 namespace {
 
+// Where each entry's table begins.
+using Places = std::map<std::string, Where>;
+
 // One file of named tables, each read into an entry of `entries`.
 template <class Entry, class Read>
-void read_entries(const std::string& path, std::map<std::string, Entry>& entries, Read read,
-                  Problems& problems) {
+Places read_entries(const std::string& path, std::map<std::string, Entry>& entries, Read read,
+                    Problems& problems) {
+  Places places;
   try {
     const toml::table file = parse_toml(read_text_file(path), path);
     for (const auto& [key, node] : file) {
@@ -25,6 +29,7 @@ void read_entries(const std::string& path, std::map<std::string, Entry>& entries
         entry.id = id;
         read(*table, path, entry, problems);
         entries.emplace(id, std::move(entry));
+        places[id] = where_of(node, path);
       } else {
         problems.add(where_of(node, path), fmt::format("\"{}\" is not a table", id),
                      fmt::format("write [{}]", id));
@@ -33,6 +38,7 @@ void read_entries(const std::string& path, std::map<std::string, Entry>& entries
   } catch (const InputError& error) {
     for (const Problem& problem : error.problems()) problems.add(problem);
   }
+  return places;
 }
 
 template <class Entry>
@@ -47,39 +53,20 @@ std::string did_you_mean(const std::string& typed, const std::vector<std::string
   return nearest.empty() ? "" : fmt::format("did you mean \"{}\"?", nearest);
 }
 
-// References between the files; lines of the referring keys are gone by now, so the file and the entry are
-// named.
+// References between the files, reported where the referring entry begins.
 struct ReferenceChecker {
+  const Places& places;
   Problems& problems;
-  std::string file;
 
   template <class Entry>
   void refers(const std::string& owner, std::string_view key, const std::string& id,
               const std::map<std::string, Entry>& known, bool required) {
-    if (id.empty() && !required) return;
-    if (id.empty()) return problems.add({.file = file}, fmt::format("\"{}\" names no {}", owner, key));
-    if (known.contains(id)) return;
-    problems.add({.file = file}, fmt::format("\"{}\": {} = \"{}\" is not known", owner, key, id),
+    if (known.contains(id) || (id.empty() && !required)) return;
+    if (id.empty()) return problems.add(places.at(owner), fmt::format("\"{}\" names no {}", owner, key));
+    problems.add(places.at(owner), fmt::format("\"{}\": {} = \"{}\" is not known", owner, key, id),
                  did_you_mean(id, ids(known)));
   }
 };
-
-void check_references(const Catalog& catalog, const std::string& folder, Problems& problems) {
-  ReferenceChecker devices{problems, folder + "/devices.toml"};
-  for (const auto& [id, device] : catalog.devices)
-    devices.refers(id, "link", device.link, catalog.links, false);
-  ReferenceChecker nodes{problems, folder + "/nodes.toml"};
-  for (const auto& [id, node] : catalog.node_types) {
-    nodes.refers(id, "device", node.device, catalog.devices, true);
-    nodes.refers(id, "intra_link", node.intra_link, catalog.links, false);
-    nodes.refers(id, "network", node.network, catalog.links, node.ports > 0);
-    nodes.refers(id, "host_link", node.host_link, catalog.links, false);
-  }
-  ReferenceChecker presets{problems, folder + "/clusters.toml"};
-  for (const auto& [id, preset] : catalog.presets) {
-    presets.refers(id, "node_type", preset.node_type, catalog.node_types, true);
-  }
-}
 
 // What one part of the text asks for.
 struct Part {
@@ -185,11 +172,25 @@ void add_technology(const Catalog& catalog, const std::string& id, ClusterSpec& 
 Catalog read_catalog(const std::string& folder) {
   Problems problems;
   Catalog catalog;
-  read_entries(folder + "/devices.toml", catalog.devices, read_device, problems);
+  const Places devices = read_entries(folder + "/devices.toml", catalog.devices, read_device, problems);
   read_entries(folder + "/links.toml", catalog.links, read_link, problems);
-  read_entries(folder + "/nodes.toml", catalog.node_types, read_node_type, problems);
-  read_entries(folder + "/clusters.toml", catalog.presets, read_preset, problems);
-  if (problems.empty()) check_references(catalog, folder, problems);
+  const Places nodes = read_entries(folder + "/nodes.toml", catalog.node_types, read_node_type, problems);
+  const Places presets = read_entries(folder + "/clusters.toml", catalog.presets, read_preset, problems);
+  problems.throw_if_any();
+
+  for (const auto& [id, device] : catalog.devices) {
+    ReferenceChecker{devices, problems}.refers(id, "link", device.link, catalog.links, false);
+  }
+  for (const auto& [id, node] : catalog.node_types) {
+    ReferenceChecker checker{nodes, problems};
+    checker.refers(id, "device", node.device, catalog.devices, true);
+    checker.refers(id, "intra_link", node.intra_link, catalog.links, false);
+    checker.refers(id, "network", node.network, catalog.links, node.ports > 0);
+    checker.refers(id, "host_link", node.host_link, catalog.links, false);
+  }
+  for (const auto& [id, preset] : catalog.presets) {
+    ReferenceChecker{presets, problems}.refers(id, "node_type", preset.node_type, catalog.node_types, true);
+  }
   problems.throw_if_any();
   return catalog;
 }

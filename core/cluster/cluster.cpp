@@ -57,8 +57,8 @@ Bandwidth Cluster::port_bandwidth_per_device(DeviceId id) const {
   return port_bandwidth_per_node(node) / state_->layout.of(node).devices;
 }
 Bandwidth Cluster::port_bandwidth_per_node(NodeId id) const {
-  const NodeLayout& node = state_->layout.of(id);
-  return node.ports == 0 ? Bandwidth(0) : node.network->bandwidth * type(id).ports;
+  const int ports = type(id).ports;
+  return ports == 0 ? Bandwidth(0) : state_->layout.of(id).network->bandwidth * ports;
 }
 
 std::string Cluster::link_name(LinkId link) const {

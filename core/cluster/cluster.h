@@ -125,8 +125,8 @@ class Cluster {
   const LinkTechnology& network() const;
   const LinkTechnology* host_link(NodeId) const;
   const ClusterSpec& spec() const;
-  Bandwidth port_bandwidth_per_device(
-      DeviceId) const;  // line rate of its share of the node's ports; no ports: 0
+  // Line rate of the node's ports, and of a device's share of them; 0 without ports (TPU pods).
+  Bandwidth port_bandwidth_per_device(DeviceId) const;
   Bandwidth port_bandwidth_per_node(NodeId) const;
 
   // Links that a message from one device to another crosses, those that can bind only. Empty for from == to.

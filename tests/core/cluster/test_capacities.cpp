@@ -47,6 +47,14 @@ TEST(Capacities, DevicesShareFewPorts) {
   EXPECT_DOUBLE_EQ(cluster.port_bandwidth_per_device(DeviceId(0)).value, 6.25e9);
 }
 
+TEST(Capacities, TheSharesOfPortsAreKnownOnEveryFabric) {
+  FabricSpec torus = fabric_of(FabricKind::Torus);
+  torus.torus = {4, 4};
+  EXPECT_DOUBLE_EQ(build_cluster(spec_of("dgx-h100:2", torus)).port_bandwidth_per_device(DeviceId(0)).value,
+                   50e9);
+  EXPECT_DOUBLE_EQ(cluster_of("tpu-v4").port_bandwidth_per_device(DeviceId(0)).value, 0);
+}
+
 TEST(Capacities, AMeshDividesItsWires) {
   EXPECT_DOUBLE_EQ(rate(cluster_of("mi300x"), "node0.device0.xgmi-mi300x.to-device1"), 64 * 0.7);
   EXPECT_DOUBLE_EQ(rate(cluster_of("dgx-1v"), "node0.device0.nvlink2.to-device1"), 150.0 / 7 * 0.8);

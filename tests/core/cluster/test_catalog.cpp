@@ -1,5 +1,6 @@
 // The shipped catalog: exact facts, completeness against the collected tables, and its readers' objections.
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -287,6 +288,32 @@ TEST(FabricTable, RefusesKeysOfOtherKinds) {
 
 TEST(FabricTable, AMisspelledKindNamesTheNearest) {
   EXPECT_THAT(fabric_problems("kind = \"rail-optimized\"\n"), HasSubstr("did you mean \"rail-optimised\"?"));
+}
+
+// A copy of the shipped catalog whose nodes.toml ends with `more`.
+std::string problems_with_nodes(const std::string& more) {
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / ("tandem_catalog_" + std::to_string(::getpid()));
+  std::filesystem::copy(TANDEM_SOURCE_DIR "/scenarios/clusters", folder,
+                        std::filesystem::copy_options::recursive);
+  std::ofstream(folder / "nodes.toml", std::ios::app) << more;
+  const std::string said = problems_of([&] { read_catalog(folder.string()); });
+  std::filesystem::remove_all(folder);
+  return said;
+}
+
+TEST(CatalogFiles, AReferenceToNothingNamesTheNearestAndItsLine) {
+  const std::string said = problems_with_nodes("\n[mine]\ndevice = \"h100-sxm5-80g\"\nports = 0\n");
+  EXPECT_THAT(said, ::testing::ContainsRegex("nodes.toml:[0-9]+"));
+  EXPECT_THAT(said, HasSubstr("did you mean \"h100-sxm5-80gb\"?"));
+}
+
+TEST(CatalogFiles, TextThatIsNoTomlIsAProblemWithItsLine) {
+  EXPECT_THAT(problems_with_nodes("\n[mine\n"), ::testing::ContainsRegex("nodes.toml:[0-9]+.*not valid TOML"));
+}
+
+TEST(CatalogFiles, BinaryJunkIsAProblem) {
+  EXPECT_THAT(problems_with_nodes(std::string("\0\xff\xfe", 3)), HasSubstr("nodes.toml"));
 }
 
 TEST(CatalogFiles, AMissingFolderIsAProblemOfEachFile) {

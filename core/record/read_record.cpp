@@ -194,13 +194,12 @@ void read_tasks(Database& database, const std::string& path, RunRecord& record) 
   };
   while (rows.next()) {
     rows.expect_id(record.tasks.size());
-    record.tasks.push_back(
-        {text(1), rows.choice<Phase>(2, static_cast<std::size_t>(Phase::Update) + 1),
-         rows.choice<TaskKind>(3, task_kind_count), rows.number_or(4, no_microbatch),
-         rows.number_or(5, no_message), static_cast<std::uint16_t>(rows.number(6, 0xffff)), text(7),
-         Flops(rows.real(8)), Bytes(rows.real(9)), rows.number(10),
-         rows.choice<CollectiveKind>(11, static_cast<std::size_t>(CollectiveKind::Reduce) + 1),
-         rows.choice<Algorithm>(12, static_cast<std::size_t>(Algorithm::Pairwise) + 1)});
+    record.tasks.push_back({text(1), rows.choice<Phase>(2, phase_count),
+                            rows.choice<TaskKind>(3, task_kind_count), rows.number_or(4, no_microbatch),
+                            rows.number_or(5, no_message), static_cast<std::uint16_t>(rows.number(6, 0xffff)),
+                            text(7), Flops(rows.real(8)), Bytes(rows.real(9)), rows.number(10),
+                            rows.choice<CollectiveKind>(11, collective_kind_count),
+                            rows.choice<Algorithm>(12, algorithm_count)});
   }
 }
 

@@ -64,11 +64,11 @@ void write_names(Statement& insert, std::string_view family, std::size_t count) 
 void write_name_tables(Database& database) {
   Statement insert(database, "INSERT INTO name_of VALUES(?, ?, ?)");
   write_names<Lane>(insert, "lane", lane_count);
-  write_names<Phase>(insert, "phase", static_cast<std::size_t>(Phase::Update) + 1);
+  write_names<Phase>(insert, "phase", phase_count);
   write_names<TaskKind>(insert, "kind", task_kind_count);
   write_names<HeldBy>(insert, "held_by", held_by_count);
-  write_names<CollectiveKind>(insert, "collective", static_cast<std::size_t>(CollectiveKind::Reduce) + 1);
-  write_names<Algorithm>(insert, "algorithm", static_cast<std::size_t>(Algorithm::Pairwise) + 1);
+  write_names<CollectiveKind>(insert, "collective", collective_kind_count);
+  write_names<Algorithm>(insert, "algorithm", algorithm_count);
 }
 
 void write_places(Database& database, const RunRecord& record) {

@@ -34,8 +34,9 @@ std::string lane_fault(const RunRecord& record) {
 std::string task_fault(const RunRecord& record) {
   for (std::size_t i = 0; i < record.tasks.size(); ++i) {
     const RecordTask& task = record.tasks[i];
-    if (task.phase > Phase::Update || task.kind > TaskKind::Input || task.collective > CollectiveKind::Reduce ||
-        task.algorithm > Algorithm::Pairwise)
+    const auto inside = [](auto value, std::size_t count) { return static_cast<std::size_t>(value) < count; };
+    if (!inside(task.phase, phase_count) || !inside(task.kind, task_kind_count) ||
+        !inside(task.collective, collective_kind_count) || !inside(task.algorithm, algorithm_count))
       return fmt::format("task {} ({}) is of no known kind", i, task.label);
     if (!is_amount(task.flops.value) || !is_amount(task.bytes.value))
       return fmt::format("task {} ({}) has a negative or non-finite amount", i, task.label);

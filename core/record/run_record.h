@@ -53,6 +53,11 @@ enum class TaskKind : std::uint8_t { Compute, Collective, Send, Receive, Copy, I
 constexpr std::size_t task_kind_count = 6;
 std::string_view name(TaskKind);
 
+// How many values these enums have (their headers do not say); files with higher numbers are damaged.
+constexpr std::size_t phase_count = static_cast<std::size_t>(Phase::Update) + 1;
+constexpr std::size_t collective_kind_count = static_cast<std::size_t>(CollectiveKind::Shift) + 1;
+constexpr std::size_t algorithm_count = static_cast<std::size_t>(Algorithm::Pairwise) + 1;
+
 // A task of the recorded programs; its key is label/phase mb (the rank comes from the lane).
 struct RecordTask {
   std::string label{};

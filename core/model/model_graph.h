@@ -21,7 +21,9 @@ enum class Layout : std::uint8_t {
 struct Tensor {
   std::string name;  // "L3.mlp.up.out"
   OperatorId producer;
-  std::int64_t width = 0;  // elements a token, unsplit; after dispatch: elements a routed row
+  // Elements a token, unsplit; for Layout::Expert, elements a routed row. What a per_sequence operator writes
+  // has one row a sequence.
+  std::int64_t width = 0;
   Sequence sequence = Sequence::Main;
   Layout layout = Layout::Sequence;
   // Kept from forward to backward because some gradient needs it (inputs of products and norms, attention's q k

@@ -37,25 +37,30 @@ enum class NormKind : std::uint8_t { LayerNorm, RmsNorm };
 enum class ActivationKind : std::uint8_t { Gelu, Relu, Silu, Tanh };
 enum class AttentionMask : std::uint8_t { Causal, Full };
 
-// The closed list of kinds. Widths are elements a token, before any splitting.
+// The closed list of kinds, below as OperatorKind. Widths are elements a token, before any splitting.
+
+// Table lookup (tokens, positions, types).
 struct Embedding {
   std::int64_t rows = 0, width = 0;
   bool operator==(const Embedding&) const = default;
-};  // table lookup (tokens, positions, types)
+};
+// y = x W (+ b).
 struct Linear {
   std::int64_t in = 0, out = 0;
   bool operator==(const Linear&) const = default;
-};  // y = x W (+ b)
+};
 struct Normalization {
   NormKind kind = NormKind::RmsNorm;
   std::int64_t width = 0;
   bool operator==(const Normalization&) const = default;
 };
+// Rotates the q and k widths together.
 struct Rotary {
   std::int64_t width = 0;
   bool operator==(const Rotary&) const = default;
-};                  // rotates the q and k widths together
-struct Attention {  // softmax(q k^T) v, q k v already projected
+};
+// Softmax(q k^T) v, with q, k and v already projected.
+struct Attention {
   std::int64_t heads = 0, kv_heads = 0, qk_head_dim = 0, v_head_dim = 0;
   AttentionMask mask = AttentionMask::Causal;
   std::int64_t window = 0;  // sliding window in tokens, 0: none
@@ -63,43 +68,51 @@ struct Attention {  // softmax(q k^T) v, q k v already projected
   bool dropout = false;
   bool operator==(const Attention&) const = default;
 };
+// Applied to the gate half when gated, whose other half it multiplies; width is that of the output.
 struct Activation {
   ActivationKind kind = ActivationKind::Gelu;
   std::int64_t width = 0;
   bool gated = false;
   bool operator==(const Activation&) const = default;
 };
+// x + dropout(y), fused; more than two terms in parallel blocks and beside shared experts.
 struct Residual {
   std::int64_t width = 0;
   bool dropout = false;
   bool operator==(const Residual&) const = default;
-};  // x + dropout(y), fused
+};
+// Token scores and choice.
 struct Router {
   std::int64_t width = 0, experts = 0, top_k = 0;
   bool operator==(const Router&) const = default;
-};  // token scores and choice
+};
+// Tokens to their experts' ranks.
 struct Dispatch {
   std::int64_t width = 0, experts = 0, top_k = 0;
   bool operator==(const Dispatch&) const = default;
-};  // tokens to their experts' ranks
+};
+// Grouped matrix product.
 struct ExpertLinear {
   std::int64_t experts = 0, top_k = 0, in = 0, out = 0;
   bool operator==(const ExpertLinear&) const = default;
-};  // grouped matrix product
+};
+// The same on routed rows.
 struct ExpertActivation {
   ActivationKind kind = ActivationKind::Silu;
   std::int64_t width = 0, top_k = 0;
   bool gated = true;
   bool operator==(const ExpertActivation&) const = default;
 };
+// Back, weighted sum over top_k.
 struct Combine {
   std::int64_t width = 0, experts = 0, top_k = 0;
   bool operator==(const Combine&) const = default;
-};  // back, weighted sum over top_k
+};
+// Element-wise multiplication (gates, soft caps).
 struct Scale {
   std::int64_t width = 0;
   bool operator==(const Scale&) const = default;
-};  // element-wise multiplication (gates, soft caps)
+};
 struct CrossEntropy {
   std::int64_t vocabulary = 0;
   bool operator==(const CrossEntropy&) const = default;

@@ -1,4 +1,5 @@
-// libFuzzer target: no bytes, however broken, make the reader of config.json do anything but read or refuse them.
+// libFuzzer target: no bytes, however broken, make the reader of config.json do anything but read or refuse
+// them.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -8,7 +9,10 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {
-    tandem::parse_model(std::string(reinterpret_cast<const char*>(data), size), "config.json", "fuzz");
+    const tandem::ModelSpec spec =
+        tandem::parse_model(std::string(reinterpret_cast<const char*>(data), size), "config.json", "fuzz");
+    // What is read must also build: a broken invariant throws what nobody catches here.
+    if (spec.num_hidden_layers + spec.encoder_layers <= 64) tandem::build_model(spec);
   } catch (const tandem::InputError&) {
     // The only fault that input may cause.
   }

@@ -126,6 +126,17 @@ TEST(PublishedModels, AgreeWithTheSharedTable) {
   }
   EXPECT_EQ(models, 32);
 }
+// Qwen1.5-MoE-A2.7B: 60 experts beside a gated shared one; its model card says 14.3 billion, 2.7 of them
+// active.
+TEST(PublishedModels, GatedSharedExpertsAreCounted) {
+  const ModelGraph graph = build_model(parse_model(R"({"model_type": "qwen2_moe", "hidden_size": 2048,
+    "intermediate_size": 5632, "moe_intermediate_size": 1408, "num_attention_heads": 16, "num_experts": 60,
+    "num_experts_per_tok": 4, "num_hidden_layers": 24, "num_key_value_heads": 16,
+    "shared_expert_intermediate_size": 5632, "vocab_size": 151936})",
+                                                   "config.json", "qwen1.5-moe"));
+  EXPECT_EQ(graph.total_parameters(), 14315784192);
+  EXPECT_EQ(graph.active_parameters(), 2689173504);
+}
 TEST(PublishedModels, AllShippedModelsBuild) {
   const std::vector<std::string> ids = list_models(scenarios);
   EXPECT_GE(ids.size(), 51u);

@@ -1,0 +1,23 @@
+// From the times of a played task graph to a run record: what estimate and simulate have in common behind them.
+#pragma once
+#include "core/cost/cost_model.h"
+#include "core/estimate/playback.h"
+#include "core/record/run_record.h"
+#include "core/task/task_graph.h"
+
+namespace tandem {
+
+// Most memory samples a rank keeps: the curve's peaks survive, small ups and downs between them may not.
+inline constexpr std::size_t most_memory_samples = 2000;
+
+// A complete Playback of this graph. Lanes that a rank's program uses, tasks of the recorded programs
+// (described as the first recorded rank of each meets them), a span a task, causes as far as their ranks are
+// recorded, live memory, links. summary: step_time_s alone; callers add the rest. The header's fidelity, if
+// empty, and note "folding" are filled in.
+RunRecord make_record(const TaskGraph&, const Playback&, const Cluster&, const CostModel&, RecordHeader);
+
+// The points of a curve to keep: of each of equal shares of time the first, the lowest, the highest and the
+// last, and the highest of every class. At most `most` (>= 16), in time order.
+std::vector<MemoryPoint> thinned(const std::vector<MemoryPoint>& points, std::size_t most);
+
+}  // namespace tandem

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/model/dag.h"
 #include "core/model/model_graph.h"
 
 namespace tandem {

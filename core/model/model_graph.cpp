@@ -5,24 +5,27 @@
 
 #include <utility>
 
+#include "core/model/dag.h"
 #include "core/problem/problem.h"
 
 namespace tandem {
 
 ModelGraph::ModelGraph(Dag dag, std::vector<Tensor> tensors, std::vector<Layer> layers, std::string model_name)
-    : dag_(std::move(dag)),
+    : dag_(std::make_shared<const Dag>(std::move(dag))),
       tensors_(std::move(tensors)),
       layers_(std::move(layers)),
-      outputs_(num_vertices(dag_)),
+      outputs_(num_vertices(*dag_)),
       name_(std::move(model_name)) {
-  check(tensors_.size() == num_vertices(dag_), "every operator writes exactly one tensor");
+  check(tensors_.size() == num_vertices(*dag_), "every operator writes exactly one tensor");
   for (std::size_t i = 0; i < tensors_.size(); ++i) outputs_.at(tensors_[i].producer.value) = TensorId(i);
 }
 
+const Operator& ModelGraph::operator[](OperatorId id) const { return (*dag_)[id.value]; }
+
 std::vector<TensorId> ModelGraph::inputs(OperatorId id) const {
   std::vector<TensorId> result;
-  const auto [first, last] = in_edges(id.value, dag_);
-  for (auto edge = first; edge != last; ++edge) result.push_back(dag_[*edge]);
+  const auto [first, last] = in_edges(id.value, *dag_);
+  for (auto edge = first; edge != last; ++edge) result.push_back((*dag_)[*edge]);
   return result;
 }
 
@@ -30,22 +33,22 @@ TensorId ModelGraph::output(OperatorId id) const { return outputs_[id.value]; }
 
 std::vector<OperatorId> ModelGraph::consumers(TensorId id) const {
   std::vector<OperatorId> result;
-  const auto [first, last] = out_edges(tensors_[id.value].producer.value, dag_);
-  for (auto edge = first; edge != last; ++edge) result.emplace_back(target(*edge, dag_));
+  const auto [first, last] = out_edges(tensors_[id.value].producer.value, *dag_);
+  for (auto edge = first; edge != last; ++edge) result.emplace_back(target(*edge, *dag_));
   return result;
 }
 
 std::int64_t ModelGraph::total_parameters() const {
   std::int64_t total = 0;
-  for (std::size_t i = 0; i < size(); ++i) total += parameter_count(dag_[i]);
+  for (std::size_t i = 0; i < size(); ++i) total += parameter_count((*dag_)[i]);
   return total;
 }
 
 std::int64_t ModelGraph::active_parameters() const {
   std::int64_t total = 0;
   for (std::size_t i = 0; i < size(); ++i) {
-    const std::int64_t count = parameter_count(dag_[i]);
-    const auto* experts = std::get_if<ExpertLinear>(&dag_[i].kind);
+    const std::int64_t count = parameter_count((*dag_)[i]);
+    const auto* experts = std::get_if<ExpertLinear>(&(*dag_)[i].kind);
     total += experts ? count / experts->experts * experts->top_k : count;
   }
   return total;
@@ -53,21 +56,21 @@ std::int64_t ModelGraph::active_parameters() const {
 
 bool ModelGraph::has_experts() const {
   for (std::size_t i = 0; i < size(); ++i) {
-    if (std::holds_alternative<ExpertLinear>(dag_[i].kind)) return true;
+    if (std::holds_alternative<ExpertLinear>((*dag_)[i].kind)) return true;
   }
   return false;
 }
 
 bool ModelGraph::has_encoder() const {
   for (std::size_t i = 0; i < size(); ++i) {
-    if (dag_[i].sequence == Sequence::Encoder) return true;
+    if ((*dag_)[i].sequence == Sequence::Encoder) return true;
   }
   return false;
 }
 
 bool ModelGraph::tied_embeddings() const {
   for (std::size_t i = 0; i < size(); ++i) {
-    if (dag_[i].tied && std::holds_alternative<Linear>(dag_[i].kind)) return true;
+    if ((*dag_)[i].tied && std::holds_alternative<Linear>((*dag_)[i].kind)) return true;
   }
   return false;
 }

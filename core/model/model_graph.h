@@ -1,8 +1,8 @@
 // A model as a directed acyclic graph of operators (Boost.Graph), grouped into layers, the grain at which
 // stages are cut.
 #pragma once
-#include <boost/graph/adjacency_list.hpp>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,7 +42,8 @@ struct Layer {
   enum class Role : std::uint8_t { Embedding, Block, Head } role = Role::Block;
 };
 
-using Dag = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS, Operator, TensorId>;
+// The Boost.Graph type is in core/model/dag.h, which only core/model needs: its headers are slow to compile.
+struct Dag;
 
 // Invariants, checked by build_model: acyclic and stored in topological order; one producer a tensor; widths of
 // consumers agree; parameter counts equal the specification's.
@@ -50,10 +51,10 @@ class ModelGraph {
  public:
   ModelGraph(Dag dag, std::vector<Tensor> tensors, std::vector<Layer> layers, std::string model_name);
 
-  const Dag& dag() const { return dag_; }
+  const Dag& dag() const { return *dag_; }
   const std::string& name() const { return name_; }
-  std::size_t size() const { return num_vertices(dag_); }
-  const Operator& operator[](OperatorId id) const { return dag_[id.value]; }
+  std::size_t size() const { return outputs_.size(); }
+  const Operator& operator[](OperatorId id) const;
   const Tensor& operator[](TensorId id) const { return tensors_[id.value]; }
   const Layer& operator[](LayerId id) const { return layers_[id.value]; }
   std::span<const Tensor> tensors() const { return tensors_; }
@@ -71,7 +72,7 @@ class ModelGraph {
   bool tied_embeddings() const;
 
  private:
-  Dag dag_;
+  std::shared_ptr<const Dag> dag_;  // immutable: copies of a ModelGraph share it
   std::vector<Tensor> tensors_;
   std::vector<Layer> layers_;
   std::vector<TensorId> outputs_;

@@ -1,0 +1,172 @@
+// Simulation against estimates where nothing is shared, and against fair shares where links are.
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "core/collective/collective.h"
+#include "core/estimate/play.h"
+#include "core/problem/problem.h"
+#include "sim/simulate_costs.h"
+#include "tests/support/graph_builder.h"
+#include "tests/support/synthetic_costs.h"
+
+namespace tandem {
+namespace {
+
+using testing::GraphBuilder;
+using testing::pipeline_graph;
+using testing::PipelineShape;
+using testing::seconds_of_work;
+using testing::SyntheticCosts;
+using testing::SyntheticMachine;
+
+PlayOptions at(Fidelity fidelity) {
+  PlayOptions options;
+  options.fidelity = fidelity;
+  return options;
+}
+
+Collective all_reduce(double bytes, Axis axis) {
+  Collective work;
+  work.axis = axis;
+  work.size = Bytes(bytes);
+  return work;
+}
+
+// Two pairs of ranks in different nodes; both messages leave through the uplink of one leaf when leaves are nodes.
+TaskGraph two_messages(double second_start) {
+  GraphBuilder builder({.dp = 2, .pp = 2, .edp = 2});
+  for (std::uint32_t dp = 0; dp < 2; ++dp) {
+    const ProgramId sender = builder.add_program(), receiver = builder.add_program();
+    const std::uint32_t a = builder.add(sender, Lane::Compute, seconds_of_work(dp == 0 ? 0 : second_start));
+    builder.add(sender, Lane::SendNext, Send{Axis::Pipeline, 1, Bytes(50e9)}, {a}, 0);
+    builder.add(receiver, Lane::ReceivePrevious, Receive{Axis::Pipeline, 0, Bytes(50e9)}, {}, 0);
+    builder.assign(builder.mesh().member(Axis::Pipeline, builder.mesh().place(RankId(dp), Axis::Pipeline).group, 0), sender);
+    builder.assign(builder.mesh().member(Axis::Pipeline, builder.mesh().place(RankId(dp), Axis::Pipeline).group, 1), receiver);
+  }
+  return builder.graph();
+}
+
+TEST(Simulate, TwoFlowsOnOneLinkShareIt) {
+  const SyntheticCosts costs({.devices = 4, .devices_per_node = 2, .nodes_per_leaf = 1, .oversubscription = 2, .latency = 0, .slow = {}});
+  const TaskGraph graph = two_messages(0);
+  EXPECT_NEAR(estimate(graph, costs, {}).step_time.value, 1, 1e-9);
+  EXPECT_NEAR(simulate_in_child(graph, costs, at(Fidelity::Full)).step_time.value, 2, 1e-9);
+}
+
+TEST(Simulate, LateFlowTakesHalfOfWhatIsLeft) {
+  const SyntheticCosts costs({.devices = 4, .devices_per_node = 2, .nodes_per_leaf = 1, .oversubscription = 2, .latency = 0, .slow = {}});
+  PlayOptions options = at(Fidelity::Full);
+  for (std::uint32_t r = 0; r < 4; ++r) options.recorded.push_back(RankId(r));
+  const Playback playback = simulate_in_child(two_messages(0.5), costs, options);
+  // Alone until 0.5, then both at half rate: the first needs 1 s more, the second then has half its bytes left.
+  std::vector<double> ends;
+  for (const RankTimes& rank : playback.ranks) ends.push_back(rank.tasks.back().end.value);
+  std::sort(ends.begin(), ends.end());
+  EXPECT_NEAR(ends.front(), 1.5, 1e-9);
+  EXPECT_NEAR(ends.back(), 2.0, 1e-9);
+}
+
+TEST(Simulate, EqualsEstimateWithoutContention) {
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    // One direction of messages only, so that no port carries two flows.
+    const TaskGraph graph = pipeline_graph({.tp = 4, .pp = 2, .dp = 1, .microbatches = 6, .layers = 3, .seed = seed});
+    const SyntheticCosts costs({.devices = 8, .devices_per_node = 4, .overlap = 1.3, .slow = {}});
+    const double expected = estimate(graph, costs, {}).step_time.value;
+    EXPECT_NEAR(simulate_in_child(graph, costs, at(Fidelity::Full)).step_time.value, expected, 1e-9 * expected);
+  }
+}
+
+TEST(Simulate, RingAllReduceMeetsItsClosedForm) {
+  for (const std::int64_t ranks : {2, 5, 16}) {
+    GraphBuilder builder({.dp = ranks, .edp = ranks});
+    const ProgramId p = builder.add_program();
+    // Two axes over the same ports, one after the other: each is a flow that is alone on its links.
+    const std::uint32_t first = builder.add(p, Lane::Data, all_reduce(1e9, Axis::Data));
+    builder.add(p, Lane::Context, all_reduce(1e9, Axis::World), {first});
+    const SyntheticCosts costs({.devices = 16, .devices_per_node = 1, .nodes_per_leaf = 16, .slow = {}});
+    const double one = closed_form(CollectiveKind::AllReduce, Algorithm::Ring, static_cast<std::size_t>(ranks), Bytes(1e9),
+                                   Seconds(5e-6), Bandwidth(50e9)).value;
+    const Playback playback = simulate_in_child(builder.graph(), costs, at(Fidelity::Full));
+    EXPECT_EQ(playback.flows_played, 2u);
+    EXPECT_NEAR(playback.step_time.value, 2 * one, 1e-9 * one);
+  }
+}
+
+TEST(Simulate, RerunsAreBitEqual) {
+  const TaskGraph graph = pipeline_graph({.tp = 2, .pp = 4, .dp = 4});
+  const SyntheticCosts costs({.devices = 32, .devices_per_node = 4, .nodes_per_leaf = 2, .oversubscription = 4, .slow = {}});
+  PlayOptions options = at(Fidelity::Full);
+  options.jitter = 0.02;
+  const double first = simulate_in_child(graph, costs, options).step_time.value;
+  EXPECT_EQ(simulate_in_child(graph, costs, options).step_time.value, first);
+}
+
+TEST(Simulate, SaysWhyItCannotRunTwice) {
+  EXPECT_EXIT(
+      {
+        GraphBuilder builder({});
+        builder.add(builder.add_program(), Lane::Compute, seconds_of_work(1));
+        const SyntheticCosts costs({.devices = 1, .slow = {}});
+        simulate(builder.graph(), costs, at(Fidelity::Full));
+        try {
+          simulate(builder.graph(), costs, at(Fidelity::Full));
+        } catch (const std::logic_error&) {
+          std::_Exit(7);
+        }
+      },
+      ::testing::ExitedWithCode(7), "");
+}
+
+TEST(SimulateInChild, PassesOnWhatIsBlocked) {
+  GraphBuilder builder({.pp = 2});
+  const ProgramId sender = builder.add_program(), receiver = builder.add_program();
+  builder.assign(RankId(1), receiver);
+  builder.add(sender, Lane::SendNext, Send{Axis::Pipeline, 1, Bytes(1)}, {}, 0);
+  builder.add(sender, Lane::SendNext, Send{Axis::Pipeline, 1, Bytes(1)}, {}, 1);
+  builder.add(receiver, Lane::ReceivePrevious, Receive{Axis::Pipeline, 0, Bytes(1)}, {}, 1);
+  builder.add(receiver, Lane::ReceivePrevious, Receive{Axis::Pipeline, 0, Bytes(1)}, {}, 0);
+  EXPECT_THROW(simulate_in_child(builder.graph(), SyntheticCosts({.devices = 2, .slow = {}}), at(Fidelity::Full)), std::logic_error);
+}
+
+TEST(SimulateInChild, PassesOnInputErrors) {
+  GraphBuilder builder({});
+  builder.add_program();
+  PlayOptions options = at(Fidelity::Full);
+  options.recorded = {RankId(3)};
+  EXPECT_THROW(simulate_in_child(builder.graph(), SyntheticCosts({.devices = 1, .slow = {}}), options), InputError);
+}
+
+class DyingCosts final : public CostSource {
+ public:
+  std::uint32_t device_key(DeviceId) const override { std::raise(SIGKILL); return 0; }
+  double slowdown(DeviceId) const override { return 1; }
+  ComputeCost compute(const Compute&, DeviceId) const override { return {}; }
+  ComputeCost copy(const Copy&, DeviceId) const override { return {}; }
+  ComputeCost input(const WaitForInput&) const override { return {}; }
+  double overlap_slowdown(DeviceId) const override { return 1; }
+  double straggler_factor() const override { return 1; }
+  std::size_t link_count() const override { return 0; }
+  Bandwidth capacity(LinkId) const override { return {}; }
+  std::uint64_t shape(std::span<const DeviceId>) const override { return 0; }
+  CommunicationCost collective(const Collective&, std::span<const DeviceId>) const override { return {}; }
+  CommunicationCost message(Bytes, DeviceId, DeviceId) const override { return {}; }
+  std::vector<LinkLoad> loads(const Collective&, Algorithm, std::span<const DeviceId>) const override { return {}; }
+  std::vector<LinkLoad> loads(DeviceId, DeviceId) const override { return {}; }
+};
+
+TEST(SimulateInChild, ReportsAChildThatDies) {
+  GraphBuilder builder({});
+  builder.add_program();
+  EXPECT_THROW(simulate_in_child(builder.graph(), DyingCosts(), at(Fidelity::Full)), BackendError);
+}
+
+TEST(SimulateInChild, ProgressMayStopTheRun) {
+  const TaskGraph graph = pipeline_graph({.pp = 2, .dp = 8, .microbatches = 512, .layers = 8});
+  PlayOptions options = at(Fidelity::Full);
+  options.progress = [](double) { return false; };
+  EXPECT_FALSE(simulate_in_child(graph, SyntheticCosts({.devices = 16, .slow = {}}), options).complete);
+}
+
+}  // namespace
+}  // namespace tandem

@@ -145,11 +145,10 @@ Group group_of(const Cluster& cluster, const Calibration& calibration, std::span
     return group;
   }
   group.node_rate = group.device_rate = std::numeric_limits<double>::infinity();
-  NodeId last(cluster.node_count());
+  std::set<NodeTypeId> seen;
   for (DeviceId member : members) {
     const NodeId node = cluster[member].node;
-    if (node == last) continue;
-    last = node;
+    if (!seen.insert(cluster[node].type).second) continue;
     if (shape.per_node_max > 1) describe_link(cluster, calibration, node, group);
     const double port = cluster.port_bandwidth_per_device(member).value;
     if (port > 0) group.device_rate = std::min(group.device_rate, port);

@@ -91,8 +91,11 @@ class LoadMap {
                        [&](const auto& n) { return n.size() == nodes_[0].size(); });
   }
 
+  // Loads of equal links summed, in order of their ids.
   std::vector<LinkLoad> take() {
     std::erase_if(loads_, [](const LinkLoad& load) { return load.share <= 0; });
+    // Sorting suits a few links of a large machine, a table of all links suits most of them.
+    if (loads_.size() > cluster_.link_count() / 4) return sum_by_table();
     std::stable_sort(loads_.begin(), loads_.end(),
                      [](const LinkLoad& a, const LinkLoad& b) { return a.link < b.link; });
     std::size_t kept = 0;
@@ -107,6 +110,15 @@ class LoadMap {
   }
 
  private:
+  std::vector<LinkLoad> sum_by_table() const {
+    IndexedVector<LinkId, double> sums(cluster_.link_count());
+    for (const LinkLoad& load : loads_) sums[load.link] += load.share;
+    std::vector<LinkLoad> merged;
+    for (std::size_t i = 0; i < sums.size(); ++i)
+      if (sums[LinkId(i)] > 0) merged.push_back({LinkId(i), sums[LinkId(i)]});
+    return merged;
+  }
+
   bool on_torus_fabric() const { return cluster_.spec().fabric.kind == FabricKind::Torus; }
 
   // Each device of a node sends and receives `share`, over all the wires that the group can use.

@@ -1,9 +1,9 @@
 // Reads one TOML table field by field: every problem with file and line, every unknown key refused.
 #pragma once
+#include <toml++/toml.h>
 #include <map>
 #include <string>
 #include <string_view>
-#include <toml++/toml.h>
 #include <utility>
 #include <vector>
 

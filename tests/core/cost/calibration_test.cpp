@@ -121,6 +121,20 @@ TEST(Calibration, RefusesAMissingFolderOrOverlay) {
   EXPECT_THROW(read_calibration(machines::calibrations(), "/no/such/file.toml"), InputError);
 }
 
+TEST(ShippedOverlays, SlowDownACrowdedCluster) {
+  const std::string file = machines::calibrations() + "/overlays/shared-cluster.toml";
+  const Cluster machine = machines::cluster(machines::h100(), {.network = "efa-v2"}, 32);
+  const Collective work{.kind = CollectiveKind::AllGather, .size = Bytes(256e6)};
+  const auto time = [&](const std::string& overlay) {
+    const CostModel costs(read_calibration(machines::calibrations(), overlay), "megatron", machine);
+    const CommunicationCost cost = costs.collective(work, machines::devices(256));
+    return (cost.latency + cost.transfer).value;
+  };
+  // (n - 1) 43 us + x / 370 GB/s, as measured
+  EXPECT_NEAR(time(file), 255 * 43e-6 + 255.0 / 256 * 256e6 / 370e9, 0.05 * time(file));
+  EXPECT_LT(time(""), 0.6 * time(file));
+}
+
 TEST(SizeTable, IsLinearBetweenRowsAndClampedOutside) {
   const SizeTable table = {{2, 0.8}, {4, 0.6}};
   EXPECT_DOUBLE_EQ(interpolate(table, 1), 0.8);

@@ -7,10 +7,14 @@
 #include <cmath>
 #include <map>
 
+#include "core/estimate/fold.h"
 #include "core/problem/problem.h"
 
 namespace tandem {
 namespace {
+
+// A weight repeats a link in a SimGrid route, whose start costs the square of its length.
+constexpr std::uint32_t kMostWeight = 64;
 
 void check_options(const TaskGraph& tasks, const PlayOptions& options) {
   Problems problems;
@@ -34,6 +38,30 @@ std::vector<RankId> one_a_stage(const TaskGraph& tasks) {
   return result;
 }
 
+// From the coarsest folding that the options allow down to none, until no weight is too large for a route.
+void fold_as_far_as_possible(const TaskGraph& tasks, const CostSource& costs, const PlayOptions& options, Preparation& result) {
+  // The straggler factor stands for the spread that jitter draws.
+  const PlayGraphOptions build{.stragglers = options.jitter == 0};
+  const bool folded = options.fidelity != Fidelity::Full && options.fidelity != Fidelity::Replicas;
+  if (folded && options.jitter > 0) result.remark = "jitter keeps replicas apart: only tensor-parallel peers are folded";
+  if (folded && options.jitter == 0) {
+    result.classes = fold(tasks, costs, result.traffic, FoldStart::Alike);
+    result.graph = build_play_graph(tasks, costs, result.traffic, result.classes, build);
+    if (result.graph.largest_weight <= kMostWeight) return;
+    result.remark = fmt::format("a link carries {} times as many equal flows of one kind as of another: replicas are kept apart",
+                                result.graph.largest_weight);
+  }
+  if (options.fidelity != Fidelity::Full) {
+    result.classes = fold(tasks, costs, result.traffic, FoldStart::TensorGroups);
+    result.graph = build_play_graph(tasks, costs, result.traffic, result.classes, build);
+    if (result.graph.largest_weight <= kMostWeight) return;
+    result.remark = fmt::format("a link carries {} times as many equal flows of one kind as of another: nothing is folded",
+                                result.graph.largest_weight);
+  }
+  result.classes = identity_classes(tasks, result.traffic, costs);
+  result.graph = build_play_graph(tasks, costs, result.traffic, result.classes, build);
+}
+
 }  // namespace
 
 Preparation prepare(const TaskGraph& tasks, const CostSource& costs, const PlayOptions& options) {
@@ -47,10 +75,7 @@ Preparation prepare(const TaskGraph& tasks, const CostSource& costs, const PlayO
     result.carried = carried_bytes(result.traffic, costs.link_count());
     drop_private_links(tasks, costs, result.traffic);
   }
-  // The straggler factor stands for the spread that jitter draws.
-  const PlayGraphOptions build{.stragglers = options.jitter == 0};
-  result.classes = identity_classes(tasks, result.traffic, costs);
-  result.graph = build_play_graph(tasks, costs, result.traffic, result.classes, build);
+  fold_as_far_as_possible(tasks, costs, options, result);
   return result;
 }
 

@@ -32,7 +32,10 @@ const CostModel& costs() {
   return model;
 }
 
-RunRecord estimated(const TaskGraph& graph, const PlayOptions& options = {.fidelity = Fidelity::Estimate}) {
+RunRecord estimated(const TaskGraph& graph, std::vector<RankId> recorded = {}) {
+  PlayOptions options;
+  options.fidelity = Fidelity::Estimate;
+  options.recorded = std::move(recorded);
   RecordHeader header;
   header.backend = "estimate";
   header.program_version = "test";
@@ -40,7 +43,15 @@ RunRecord estimated(const TaskGraph& graph, const PlayOptions& options = {.fidel
 }
 
 // The builder's `host` is the traffic of its kernels: a gigabyte takes a third of a millisecond or so.
-PipelineShape shape() { return {.tp = 2, .pp = 4, .dp = 2, .microbatches = 6, .host = 1e9}; }
+PipelineShape shape() {
+  PipelineShape shape;
+  shape.tp = 2;
+  shape.pp = 4;
+  shape.dp = 2;
+  shape.microbatches = 6;
+  shape.host = 1e9;
+  return shape;
+}
 
 TEST(MakeRecord, HoldsASpanForEveryTaskOfTheRecordedRanks) {
   const TaskGraph graph = pipeline_graph(shape());
@@ -64,9 +75,7 @@ TEST(MakeRecord, ThePartsOfTheRanksStandForAll) {
 
 TEST(MakeRecord, RanksOfOneProgramShareItsTasks) {
   const TaskGraph graph = pipeline_graph(shape());
-  PlayOptions options{.fidelity = Fidelity::Estimate};
-  options.recorded = {RankId(0), RankId(1)};
-  const RunRecord record = estimated(graph, options);
+  const RunRecord record = estimated(graph, {RankId(0), RankId(1)});
   check_record(record);
   EXPECT_EQ(record.spans.size(), 2 * record.tasks.size());
 }
@@ -102,7 +111,9 @@ TEST(MakeRecord, BreakdownSumsToTheStep) {
 // Equal stages, nothing but computation and messages of no size worth mentioning: (p - 1) / (m + p - 1) of the
 // step.
 TEST(MakeRecord, BubbleOfEqualStagesIsTheClosedForm) {
-  GraphBuilder builder({.pp = 4});
+  MeshShape mesh;
+  mesh.pp = 4;
+  GraphBuilder builder(mesh);
   constexpr std::uint32_t microbatches = 8;
   Compute forward, backward, update;
   forward.kernel = MatrixProduct{.m = 8192, .n = 8192, .k = 8192};

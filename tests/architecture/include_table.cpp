@@ -35,7 +35,7 @@ const std::vector<ForeignRule>& foreign_rules() {
       {"fmt/.*", {}},
       {"boost/.*", {"core"}},
       {"toml\\+\\+/.*", {"core/cluster", "core/cost", "core/scenario"}},
-      {"nlohmann/.*", {"core/model", "core/record", "core/cli"}},
+      {"nlohmann/.*", {"core/model", "core/record", "core/scenario", "core/cli"}},
       {"sqlite3\\.h", {"core/record"}},
       {"CLI/.*", {"core/cli"}},
       {"(simgrid|xbt)/.*", {"sim/*.cpp"}},

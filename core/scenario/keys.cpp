@@ -60,6 +60,13 @@ Value scalar_from_text(ValueKind kind, const std::string& typed) {
   return {in_quotes ? typed.substr(1, typed.size() - 2) : typed};
 }
 
+std::string dashed(const std::string& name) {
+  std::string flag = "--" + name;
+  for (char& c : flag)
+    if (c == '_') c = '-';
+  return flag;
+}
+
 std::string trimmed(const std::string& raw) {
   const std::size_t first = raw.find_first_not_of(" \t");
   return first == std::string::npos ? "" : raw.substr(first, raw.find_last_not_of(" \t") - first + 1);
@@ -108,12 +115,8 @@ std::vector<std::string> key_names() {
   return names;
 }
 
-std::string flag_of(const Key& key) {
-  std::string flag = "--" + key.name;
-  for (char& c : flag)
-    if (c == '_') c = '-';
-  return flag;
-}
+std::string flag_of(const Key& key) { return dashed(key.name); }
+std::string alias_flag_of(const Key& key) { return key.alias.empty() ? "" : dashed(key.alias); }
 
 Value value_from_text(const Key& key, const std::string& typed) {
   const std::string clean = trimmed(typed);

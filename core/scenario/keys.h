@@ -37,7 +37,8 @@ const std::vector<Key>& scenario_keys();
 const Key* find_key(std::string_view spelled);
 // All names and aliases, for hints.
 std::vector<std::string> key_names();
-std::string flag_of(const Key&);  // "--tensor-model-parallel-size"
+std::string flag_of(const Key&);        // "--tensor-model-parallel-size"
+std::string alias_flag_of(const Key&);  // "--tp", or ""
 
 // "8" -> 8, "2,2,4" -> a list, "full" -> text: what a flag's text means for this key. Never fails: text that
 // does not fit stays text, and `set` refuses it.

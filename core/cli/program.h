@@ -1,0 +1,17 @@
+// What both programs do around run_cli: look at the surroundings, mind Ctrl-C, find the sibling program.
+#pragma once
+#include "core/cli/cli.h"
+
+namespace tandem {
+
+// Opens missing standard streams (so that no file ever takes their place), ignores SIGPIPE, notes Ctrl-C.
+void prepare_process();
+// True once Ctrl-C was pressed; a second one ends the process at once.
+bool interrupted();
+// Environment variables, terminals and the folder of this executable.
+Surroundings surroundings();
+// Replaces this process by `program` of the same folder, with the same arguments. BackendError when there is
+// none.
+[[noreturn]] void start_sibling(const std::string& program, char** argv);
+
+}  // namespace tandem

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "core/estimate/join_runs.h"
 #include "core/problem/problem.h"
 
 namespace tandem {
@@ -28,10 +29,12 @@ class Builder {
 
   PlayGraph build() {
     add_ranks();
-    add_peers();
+    add_groups();
     add_channels();
     add_links();
     if (classes_.channels < traffic_.channels.size()) weigh_links();
+    if (options_.join) join();
+    add_peers();
     return std::move(result_);
   }
 
@@ -61,14 +64,47 @@ class Builder {
     for (std::uint32_t c : classes_.of_rank) ++result_.ranks[c].size;
   }
 
-  void add_peers() {
+  void add_groups() {
     for (RankClass& rank : result_.ranks) {
-      const Communications& mine = communications(rank.representative);
       rank.group_begin = static_cast<std::uint32_t>(result_.group_of.size());
-      for (const AxisUse& use : mine.axes) {
+      for (const AxisUse& use : communications(rank.representative).axes) {
         const std::uint32_t group = graph_.mesh.place(rank.representative, use.axis).group;
         result_.group_of.push_back(classes_.of_channel[traffic_.group_channel(use.axis, group)]);
       }
+    }
+  }
+
+  // Rank classes of one program, slow-down and private collectives share a joined program.
+  void join() {
+    std::map<std::tuple<std::uint32_t, double, PrivateCollectives>, std::uint32_t> joined;
+    std::vector<CompiledProgram> programs;
+    for (RankClass& rank : result_.ranks) {
+      const CompiledProgram& program = result_.programs[rank.program];
+      PrivateCollectives collectives;
+      for (std::size_t axis = 0; axis < program.axis_slots.size(); ++axis) {
+        collectives.push_back(private_collectives(result_.channels[result_.group_of[rank.group_begin + axis]]));
+      }
+      const auto [entry, fresh] = joined.try_emplace({rank.program, rank.slowdown, collectives}, programs.size());
+      if (fresh) programs.push_back(join_runs(program, rank.slowdown, collectives));
+      rank.program = entry->second;
+      rank.slowdown = 1;   // in the joined durations
+    }
+    result_.programs = std::move(programs);
+  }
+
+  std::vector<double> private_collectives(const ChannelClass& channel) const {
+    std::vector<double> totals;
+    if (channel.member_end - channel.member_begin != 1) return totals;
+    for (std::uint32_t e = channel.entry_begin; e < channel.entry_end; ++e) {
+      if (result_.entries[e].pattern != no_pattern) return {};
+      totals.push_back(result_.entries[e].total);
+    }
+    return totals;
+  }
+
+  void add_peers() {
+    for (RankClass& rank : result_.ranks) {
+      const Communications& mine = communications(rank.representative);
       rank.send_begin = static_cast<std::uint32_t>(result_.peers.size());
       for (std::uint32_t s = 0; s < mine.sends.size(); ++s) add_peer(rank, mine.sends[s], true, s);
       rank.receive_begin = static_cast<std::uint32_t>(result_.peers.size());

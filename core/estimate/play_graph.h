@@ -77,6 +77,7 @@ struct PlayGraph {
 
 struct PlayGraphOptions {
   bool stragglers = true;              // apply CostSource::straggler_factor
+  bool join = false;                   // join runs of tasks that nothing else can touch
 };
 
 // Representatives are the first of each class.

@@ -12,8 +12,10 @@
 namespace tandem {
 namespace {
 
+using testing::GraphBuilder;
 using testing::pipeline_graph;
 using testing::PipelineShape;
+using testing::seconds_of_work;
 using testing::SyntheticCosts;
 using testing::SyntheticMachine;
 
@@ -88,6 +90,24 @@ TEST_P(RandomPlan, RecordedTimesOfEveryRankEqualFull) {
   }
 }
 
+TEST_P(RandomPlan, JoinedRunsKeepEveryTime) {
+  Case c = random_case(GetParam());
+  c.machine.overlap = 1;   // a slow-down that strikes inside a run is spread over it
+  if (GetParam() % 3 == 0) c.machine.slow[0] = 1.4;
+  const TaskGraph graph = pipeline_graph(c.shape);
+  const SyntheticCosts costs(c.machine);
+  const Playback folded = simulate_in_child(graph, costs, at(Fidelity::Folded));
+  const Playback fused = simulate_in_child(graph, costs, at(Fidelity::Fused));
+  EXPECT_LE(fused.tasks_played, folded.tasks_played);
+  for (std::size_t r = 0; r < folded.ranks.size(); ++r) {
+    for (std::size_t t = 0; t < folded.ranks[r].tasks.size(); ++t) {
+      ASSERT_NEAR(fused.ranks[r].tasks[t].start.value, folded.ranks[r].tasks[t].start.value, 1e-9 * folded.step_time.value)
+          << "rank " << r << " task " << t;
+      ASSERT_NEAR(fused.ranks[r].tasks[t].end.value, folded.ranks[r].tasks[t].end.value, 1e-9 * folded.step_time.value);
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomPlan, ::testing::Range<std::uint64_t>(1, 31));
 
 TEST(Fold, SymmetricPlanHasOneClassAStage) {
@@ -106,16 +126,51 @@ TEST(Fold, StragglerKeepsItsPipelineAndItsPeersApart) {
 }
 
 TEST(Fold, JitterOfTensorPeersIsTheLargestDraw) {
-  const TaskGraph graph = pipeline_graph({.tp = 4, .pp = 2, .dp = 1, .message_bytes = 0});
-  const SyntheticCosts costs({.devices = 16, .slow = {}});
+  GraphBuilder builder({.tp = 4, .dp = 2, .edp = 8});
+  const ProgramId p = builder.add_program();
+  std::vector<std::uint32_t> after;
+  for (int i = 0; i < 10; ++i) {
+    Collective reduce;
+    reduce.axis = Axis::Tensor;
+    reduce.size = Bytes(1e6);
+    after = {builder.add(p, Lane::Tensor, reduce, {builder.add(p, Lane::Compute, seconds_of_work(0.1), after)})};
+  }
+  const SyntheticCosts costs({.devices = 8, .slow = {}});
   PlayOptions options = at(Fidelity::Full);
   options.jitter = 0.05;
-  const double full = simulate_in_child(graph, costs, options).step_time.value;
+  const double full = simulate_in_child(builder.graph(), costs, options).step_time.value;
   options.fidelity = Fidelity::Folded;
-  const Playback folded = simulate_in_child(graph, costs, options);
+  const Playback folded = simulate_in_child(builder.graph(), costs, options);
   EXPECT_NE(folded.remark, "");
   EXPECT_EQ(folded.rank_classes, 2u);
   EXPECT_NEAR(folded.step_time.value, full, 1e-9 * full);
+}
+
+// Four senders leave through one uplink: one flow of a quarter of it.
+TEST(Fold, EqualFlowsOfOneLinkAreWeighed) {
+  GraphBuilder builder({.dp = 4, .pp = 2, .edp = 4});
+  const ProgramId sender = builder.add_program(), receiver = builder.add_program();
+  builder.add(sender, Lane::SendNext, Send{Axis::Pipeline, 1, Bytes(50e9)}, {}, 0);
+  builder.add(receiver, Lane::ReceivePrevious, Receive{Axis::Pipeline, 0, Bytes(50e9)}, {}, 0);
+  for (std::uint32_t r = 0; r < 8; ++r) builder.assign(RankId(r), builder.mesh().stage(RankId(r)) == 0 ? sender : receiver);
+  const SyntheticCosts costs({.devices = 8, .devices_per_node = 4, .nodes_per_leaf = 1, .oversubscription = 2, .latency = 0, .slow = {}});
+  const Playback playback = simulate_in_child(builder.graph(), costs, at(Fidelity::Folded));
+  EXPECT_EQ(playback.rank_classes, 2u);
+  EXPECT_EQ(playback.flows_played, 1u);
+  EXPECT_NEAR(playback.step_time.value, 2, 1e-9);   // four ports' bytes over half of their rate
+}
+
+// Two data-parallel rings cross the uplinks that four pipelines also cross: their weights differ, and so do the shares.
+TEST(Fold, UnequalWeightsKeepTheirRatio) {
+  const TaskGraph graph = pipeline_graph({.tp = 2, .pp = 2, .dp = 4, .message_bytes = 3e7, .bucket_bytes = 3e8});
+  const SyntheticCosts costs({.devices = 16, .devices_per_node = 2, .nodes_per_leaf = 2, .oversubscription = 8, .slow = {}});
+  Traffic traffic = find_traffic(graph, costs, true);
+  drop_private_links(graph, costs, traffic);
+  EXPECT_GT(build_play_graph(graph, costs, traffic, fold(graph, costs, traffic, FoldStart::Alike), {}).largest_weight, 1u);
+  const Playback full = simulate_in_child(graph, costs, at(Fidelity::Full));
+  const Playback folded = simulate_in_child(graph, costs, at(Fidelity::Folded));
+  EXPECT_LT(folded.rank_classes, full.rank_classes);
+  EXPECT_NEAR(folded.step_time.value, full.step_time.value, 1e-9 * full.step_time.value);
 }
 
 }  // namespace

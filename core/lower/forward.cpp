@@ -53,8 +53,9 @@ ForwardBody lower_forward(const ChunkContext& context, const Retention& retentio
     const Tensor& tensor = model[output];
     if (retention.keeps(output)) {
       result.kept.tensor[output.value] =
-          keep(context.shard.tensor_bytes(model, tensor) + context.shard.mask_bytes(model, tensor), first,
-               context.label(op));
+          keep(context.shard.tensor_bytes(model, tensor) +
+                   (retention.recomputed(output) ? Bytes(0) : context.shard.mask_bytes(model, tensor)),
+               first, context.label(op));
     } else if (tensor.mask_bytes > 0 && !retention.recomputed(output)) {
       result.kept.tensor[output.value] =
           keep(context.shard.mask_bytes(model, tensor), first, context.label(op, "mask"));

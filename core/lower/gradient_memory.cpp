@@ -89,10 +89,11 @@ void GradientWriter::finish() {
   }
   for (const Remade& remade : remade_) {
     const Tensor& tensor = model[remade.tensor];
-    const Bytes size = shard.tensor_bytes(model, tensor) + shard.mask_bytes(model, tensor);
+    // A tensor that was kept is not made a second time; its dropout mask is.
+    const Bytes size = (retention_.keeps(remade.tensor) ? Bytes(0) : shard.tensor_bytes(model, tensor)) +
+                       shard.mask_bytes(model, tensor);
     const std::string label = context_.label(tensor.producer, "recomputed");
-    if (retention_.keeps(remade.tensor)) continue;  // its forward value is still there
-    if (split && wanted_by_weight_gradient(context_, remade.tensor)) {
+    if (split && size.value > 0 && wanted_by_weight_gradient(context_, remade.tensor)) {
       kept_remade_[remade.tensor.value] = keep(size, remade.take, label);
     } else {
       const std::uint32_t read =

@@ -93,6 +93,7 @@ void StageWriter::write_slots() {
     }
     // Two slots side by side: a computation of one, then a computation of the other.
     SlotRun other = begin_slot(slots[++i]);
+    other.before = &run;
     for (bool more = true; more;) {
       more = false;
       for (SlotRun* turn : {&run, &other}) {
@@ -101,6 +102,7 @@ void StageWriter::write_slots() {
         while (last_compute_[0] == before && (left = advance(*turn))) {
         }
         more = more || left;
+        send_when_due(other);
       }
     }
     end_slot(run);
@@ -204,7 +206,8 @@ bool StageWriter::advance(SlotRun& run) {
   made.chunk = run.slot->chunk;
   run.at.push_back(add(made, std::move(after)));
   if (run.reduces) gradients_finished(run, task);
-  if (task == run.send_at) send(run);
+  run.computed = run.computed || task == run.send_at;
+  send_when_due(run);
   return true;
 }
 
@@ -244,6 +247,12 @@ std::uint32_t StageWriter::receive(std::uint32_t from, std::uint32_t message) {
     received_.emplace(number, task);
   }
   return received_.at(message);
+}
+
+void StageWriter::send_when_due(SlotRun& run) {
+  if (!run.computed || run.sent || (run.before && run.before->sends && !run.before->sent)) return;
+  run.sent = true;
+  send(run);
 }
 
 void StageWriter::send(SlotRun& run) {

@@ -57,7 +57,9 @@ class StageWriter {
     const LoweredChunk* chunk = nullptr;
     const Body* body = nullptr;
     bool forward = false, sends = false, reduces = false, gathers = false;
-    std::vector<std::uint32_t> at;  // body task -> program task
+    bool computed = false, sent = false;  // the result is there; it is on its way
+    const SlotRun* before = nullptr;      // paired slots send in the schedule's order, as receivers expect
+    std::vector<std::uint32_t> at;        // body task -> program task
     std::vector<std::uint32_t> input,
         start;  // extra edges of tasks that need the border's tensor, of the first task
     std::vector<std::uint32_t>
@@ -86,6 +88,7 @@ class StageWriter {
                     std::uint32_t microbatch = no_microbatch, std::uint32_t chunk = 0,
                     std::uint32_t message = no_message);
   std::uint32_t receive(std::uint32_t from, std::uint32_t message);
+  void send_when_due(SlotRun&);
   void send(SlotRun&);
   bool is_next(std::uint32_t other) const;
   void release_memory(const SlotRun&);

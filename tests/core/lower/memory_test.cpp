@@ -1,0 +1,132 @@
+// What a step keeps in memory, against the published formulas.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "core/lower/lower.h"
+#include "tests/support/small_models.h"
+
+namespace tandem {
+namespace {
+
+using testing::lowered;
+using testing::Lowered;
+using testing::small_gpt;
+using testing::small_llama;
+
+constexpr double s = 256, b = 2, h = 512, a = 8;
+
+PlanSpec plan(std::int64_t tp, bool sp, RecomputeGranularity recompute, AttentionBackend backend) {
+  PlanSpec spec;
+  spec.tensor_model_parallel_size = tp;
+  spec.sequence_parallel = sp;
+  spec.recompute_granularity = recompute;
+  spec.attention_backend = backend;
+  spec.micro_batch_size = b;
+  spec.make_vocab_size_divisible_by = 1;
+  return spec;
+}
+
+// Bytes kept from forward to backward by the second block, for one microbatch.
+double kept_by_block(const Lowered& lowered) {
+  double bytes = 0;
+  const Program& program = lowered.graph.programs[ProgramId(0)];
+  for (const Buffer& buffer : program.buffers) {
+    if (buffer.memory_class == BufferClass::Activations &&
+        lowered.graph.labels[buffer.label].starts_with("L1."))
+      bytes += buffer.size.value;
+  }
+  return bytes;
+}
+
+// Korthikanti 2022, table 2 (attention scores unfused, dropout on).
+TEST(ActivationMemory, OfAPlainLayerIsSbhTimes34PlusScores) {
+  const Lowered l = lowered(small_gpt(), plan(1, false, RecomputeGranularity::None, AttentionBackend::Unfused));
+  EXPECT_EQ(kept_by_block(l), s * b * h * (34 + 5 * a * s / h));
+}
+TEST(ActivationMemory, TensorParallelismDividesAllButTen) {
+  const Lowered l = lowered(small_gpt(), plan(4, false, RecomputeGranularity::None, AttentionBackend::Unfused));
+  EXPECT_EQ(kept_by_block(l), s * b * h * (10 + 24 / 4.0 + 5 * a * s / (h * 4)));
+}
+TEST(ActivationMemory, SequenceParallelismDividesEverything) {
+  const Lowered l = lowered(small_gpt(), plan(4, true, RecomputeGranularity::None, AttentionBackend::Unfused));
+  EXPECT_EQ(kept_by_block(l), s * b * h / 4 * (34 + 5 * a * s / h));
+}
+TEST(ActivationMemory, SelectiveRecomputationDropsTheScores) {
+  const Lowered l =
+      lowered(small_gpt(), plan(4, true, RecomputeGranularity::Selective, AttentionBackend::Unfused));
+  EXPECT_EQ(kept_by_block(l), s * b * h / 4 * 34);
+}
+TEST(ActivationMemory, FullRecomputationKeepsTheLayersInput) {
+  const Lowered l = lowered(small_gpt(), plan(1, false, RecomputeGranularity::Full, AttentionBackend::Unfused));
+  EXPECT_EQ(kept_by_block(l), s * b * h * 2);
+}
+TEST(ActivationMemory, FlashAttentionKeepsOneStatisticAQuery) {
+  const Lowered l = lowered(small_gpt(), plan(1, false, RecomputeGranularity::None, AttentionBackend::Flash));
+  EXPECT_EQ(kept_by_block(l), s * b * h * 34 + b * a * s * 4);
+}
+
+std::map<BufferClass, double> whole_step_bytes(const Lowered& lowered, std::uint32_t stage = 0) {
+  std::map<BufferClass, double> bytes;
+  for (const Buffer& buffer : lowered.graph.programs[ProgramId(stage)].buffers) {
+    if (buffer.take == whole_step && buffer.give == whole_step) bytes[buffer.memory_class] += buffer.size.value;
+  }
+  return bytes;
+}
+
+// Rajbhandari 2020, with fp32 gradients: 2 + 4 + 12 bytes a parameter.
+TEST(StaticMemory, OfMixedPrecisionAdamIsEighteenBytesAParameter) {
+  const Lowered l = lowered(small_llama(), PlanSpec{.make_vocab_size_divisible_by = 1});
+  const double p = static_cast<double>(l.model.total_parameters());
+  auto bytes = whole_step_bytes(l);
+  EXPECT_EQ(bytes[BufferClass::Weights], 2 * p);
+  EXPECT_EQ(bytes[BufferClass::Gradients], 4 * p);
+  EXPECT_EQ(bytes[BufferClass::OptimizerState], 12 * p);
+}
+TEST(StaticMemory, EachZeroStageShardsOneClassMore) {
+  for (std::int64_t zero : {1, 2, 3}) {
+    PlanSpec spec;
+    spec.data_parallel_size = 4;
+    spec.zero_stage = zero;
+    spec.make_vocab_size_divisible_by = 1;
+    const Lowered l = lowered(small_llama(), spec);
+    const double p = static_cast<double>(l.model.total_parameters());
+    auto bytes = whole_step_bytes(l);
+    EXPECT_EQ(bytes[BufferClass::OptimizerState], 12 * p / 4);
+    EXPECT_EQ(bytes[BufferClass::Gradients], 4 * p / (zero >= 2 ? 4 : 1));
+    EXPECT_EQ(bytes[BufferClass::Weights], 2 * p / (zero >= 3 ? 4 : 1));
+  }
+}
+TEST(StaticMemory, StagesTogetherHoldEveryParameterOnce) {
+  PlanSpec spec;
+  spec.pipeline_model_parallel_size = 4;
+  spec.global_batch_size = 4;
+  spec.make_vocab_size_divisible_by = 1;
+  const Lowered l = lowered(small_llama(), spec);
+  double weights = 0;
+  for (std::uint32_t stage = 0; stage < 4; ++stage) weights += whole_step_bytes(l, stage)[BufferClass::Weights];
+  EXPECT_EQ(weights, 2.0 * static_cast<double>(l.model.total_parameters()));
+}
+
+TEST(ActivationMemory, EveryBufferIsGivenBack) {
+  for (ScheduleKind schedule :
+       {ScheduleKind::GPipe, ScheduleKind::OneForwardOneBackward, ScheduleKind::Interleaved,
+        ScheduleKind::ZeroBubbleH1, ScheduleKind::ZeroBubbleV, ScheduleKind::DualPipe}) {
+    PlanSpec spec;
+    spec.pipeline_model_parallel_size = 2;
+    spec.global_batch_size = 8;
+    spec.schedule = schedule;
+    if (schedule == ScheduleKind::Interleaved) spec.virtual_pipeline_model_parallel_size = 2;
+    const Lowered l = lowered(small_llama(8), spec);
+    for (const Program& program : l.graph.programs) {
+      for (const Buffer& buffer : program.buffers) {
+        if (buffer.take != whole_step) {
+          EXPECT_NE(buffer.give, whole_step) << name(schedule) << " " << l.graph.labels[buffer.label];
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tandem

@@ -33,8 +33,8 @@ struct WorkFacts {
   std::uint32_t entry = 0;
 };
 
-WorkFacts facts_of(const Work& work, WorkId id, const Communications& communications, const CostSource& costs,
-                   DeviceId device, double stretch) {
+WorkFacts facts_of(const Work& work, WorkId id, const Communications& communications, const IssueTimes& issue,
+                   const CostSource& costs, DeviceId device, double stretch) {
   WorkFacts facts{.known = true, .kind = kind_of(work), .cost = cost_of(work, costs, device)};
   check(facts.cost.device.value >= 0 && facts.cost.host.value >= 0, "costs are not negative");
   if (facts.kind == PlayKind::Compute) facts.cost.device *= stretch;
@@ -42,11 +42,15 @@ WorkFacts facts_of(const Work& work, WorkId id, const Communications& communicat
   if (const auto* collective = std::get_if<Collective>(&work)) {
     channel = index_of(communications, collective->axis);
     facts.entry = index_of(communications.axes[channel], id);
+    facts.cost.host = Seconds(issue.collectives[channel][facts.entry]);
   } else if (const auto* send = std::get_if<Send>(&work)) {
     channel = index_of(communications.sends, send->axis, send->peer);
     facts.entry = index_of(communications.sends[channel], send->size);
+    facts.cost.host = Seconds(issue.sends[channel][facts.entry]);
   } else if (const auto* receive = std::get_if<Receive>(&work)) {
     channel = index_of(communications.receives, receive->axis, receive->peer);
+    const std::uint32_t size = index_of(communications.receives[channel], receive->size);
+    facts.cost.host = Seconds(issue.receives[channel][size]);
   }
   facts.channel = static_cast<std::uint16_t>(channel);
   return facts;
@@ -54,7 +58,7 @@ WorkFacts facts_of(const Work& work, WorkId id, const Communications& communicat
 
 }  // namespace
 
-CompiledProgram compile(const TaskGraph& graph, ProgramId id, const Communications& communications,
+CompiledProgram compile(const TaskGraph& graph, ProgramId id, const Communications& communications, const IssueTimes& issue,
                         const CostSource& costs, DeviceId device, bool stragglers) {
   const Program& program = graph.programs[id];
   CompiledProgram result;
@@ -80,7 +84,7 @@ CompiledProgram compile(const TaskGraph& graph, ProgramId id, const Communicatio
   for (std::uint32_t t = 0; t < program.tasks.size(); ++t) {
     const Task& task = program.tasks[t];
     WorkFacts& facts = works[task.work.value];
-    if (!facts.known) facts = facts_of(graph.works[task.work], task.work, communications, costs, device, stretch);
+    if (!facts.known) facts = facts_of(graph.works[task.work], task.work, communications, issue, costs, device, stretch);
     issued += facts.cost.host.value;
     PlayedTask& played = result.tasks.emplace_back();
     played.duration = facts.cost.device.value;

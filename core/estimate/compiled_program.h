@@ -54,8 +54,16 @@ struct CompiledProgram {
   std::size_t origin_count = 0;              // tasks of the program
 };
 
+// Seconds that the host of a rank takes to issue its communications: by axis and entry, by send and size, by receive and
+// size (as PeerUse::sizes).
+struct IssueTimes {
+  std::vector<std::vector<double>> collectives, sends, receives;
+  auto operator<=>(const IssueTimes&) const = default;
+};
+
 // Device and host durations, straggler factor included when `stragglers`. The device stands for all of its device_key.
-CompiledProgram compile(const TaskGraph&, ProgramId, const Communications&, const CostSource&, DeviceId, bool stragglers);
+CompiledProgram compile(const TaskGraph&, ProgramId, const Communications&, const IssueTimes&, const CostSource&, DeviceId,
+                        bool stragglers);
 
 // Fills `next`, `first`, `wakes` from slots and edges.
 void link_lanes(CompiledProgram&);

@@ -44,7 +44,7 @@ class Builder {
   }
 
   void add_ranks() {
-    std::map<std::pair<ProgramId, std::uint32_t>, std::uint32_t> compiled;
+    std::map<std::tuple<ProgramId, std::uint32_t, IssueTimes>, std::uint32_t> compiled;
     result_.ranks.resize(classes_.ranks);
     const std::vector<std::uint32_t> first = firsts(classes_.of_rank, classes_.ranks);
     for (std::uint32_t c = 0; c < classes_.ranks; ++c) {
@@ -53,15 +53,43 @@ class Builder {
       rank.size = 0;
       const ProgramId program = graph_.program_of[first[c]];
       const DeviceId device(graph_.device_of[first[c]]);
-      const auto [entry, fresh] = compiled.try_emplace({program, costs_.device_key(device)}, result_.programs.size());
+      const IssueTimes issue = issue_times(rank.representative);
+      const auto [entry, fresh] = compiled.try_emplace({program, costs_.device_key(device), issue}, result_.programs.size());
       if (fresh) {
         result_.programs.push_back(
-            compile(graph_, program, traffic_.communications[program.value], costs_, device, options_.stragglers));
+            compile(graph_, program, communications(rank.representative), issue, costs_, device, options_.stragglers));
       }
       rank.program = entry->second;
       rank.slowdown = costs_.slowdown(device);
     }
     for (std::uint32_t c : classes_.of_rank) ++result_.ranks[c].size;
+  }
+
+  IssueTimes issue_times(RankId rank) const {
+    const Communications& mine = communications(rank);
+    const auto of_channel = [&](std::uint32_t c, std::size_t entries) {
+      check(traffic_.channels[c].entry_end - traffic_.channels[c].entry_begin == entries,
+            "all sides of a communication know the same works");
+      std::vector<double> hosts;
+      for (std::uint32_t e = traffic_.channels[c].entry_begin; e < traffic_.channels[c].entry_end; ++e) {
+        hosts.push_back(traffic_.entries[e].host);
+      }
+      return hosts;
+    };
+    IssueTimes issue;
+    for (const AxisUse& use : mine.axes) {
+      issue.collectives.push_back(of_channel(traffic_.group_channel(use.axis, graph_.mesh.place(rank, use.axis).group), use.works.size()));
+    }
+    for (std::uint32_t s = 0; s < mine.sends.size(); ++s) {
+      issue.sends.push_back(of_channel(traffic_.route_channel(rank, s), mine.sends[s].sizes.size()));
+    }
+    for (const PeerUse& use : mine.receives) {
+      const GroupPlace me = graph_.mesh.place(rank, use.axis);
+      const RankId sender = graph_.mesh.member(use.axis, me.group, use.peer);
+      const std::uint32_t send = index_of(communications(sender).sends, use.axis, me.place);
+      issue.receives.push_back(of_channel(traffic_.route_channel(sender, send), use.sizes.size()));
+    }
+    return issue;
   }
 
   void add_groups() {

@@ -49,9 +49,11 @@ class Walk {
       Channel& channel = begin_channel();
       channel.axis = axis;
       channel.group = group;
-      const Communications& list = communications(graph_.mesh.member(axis, group, 0));
-      for (const AxisUse& use : list.axes) {
-        if (use.axis == axis) add_collectives(use);
+      // All members that use the axis meet equal works: the first of them speaks.
+      for (std::uint32_t place = 0; place < size && channel_is_empty(); ++place) {
+        for (const AxisUse& use : communications(graph_.mesh.member(axis, group, place)).axes) {
+          if (use.axis == axis) add_collectives(use);
+        }
       }
       end_channel();
     }
@@ -109,6 +111,8 @@ class Walk {
     return channel;
   }
 
+  bool channel_is_empty() const { return traffic_.channels.back().entry_begin == traffic_.entries.size(); }
+
   void end_channel() {
     Channel& channel = traffic_.channels.back();
     channel.entry_end = static_cast<std::uint32_t>(traffic_.entries.size());
@@ -117,7 +121,7 @@ class Walk {
     for (std::uint32_t e = channel.entry_begin; e < channel.entry_end; ++e) {
       const ChannelEntry& entry = traffic_.entries[e];
       signature = mix_number(mix_number(mix_number(signature, entry.total), entry.delay), entry.bytes);
-      signature = mix(mix(signature, entry.pattern), entry.count);
+      signature = mix(mix(mix_number(signature, entry.host), entry.pattern), entry.count);
     }
     channel.signature = signature;
   }
@@ -178,7 +182,8 @@ class Walk {
   void add_entry(const CommunicationCost& cost, Bytes size, std::uint32_t pattern, std::uint32_t count) {
     const double total = cost.latency.value + cost.transfer.value;
     check(total >= 0 && std::isfinite(total), "a communication's cost is a time");
-    ChannelEntry entry{.total = total, .delay = total, .size = size.value, .bytes = size.value, .pattern = no_pattern, .count = count};
+    ChannelEntry entry{.total = total, .delay = total, .size = size.value, .bytes = size.value, .pattern = no_pattern, .count = count,
+                       .host = cost.host.value};
     const double wire = pattern == no_pattern ? 0 : wire_time(pattern, size);
     if (wire > 0) {
       entry.pattern = pattern;

@@ -32,6 +32,7 @@ struct ChannelEntry {
   double bytes = 0;                 // B that a flow with a share of 1 moves
   std::uint32_t pattern = no_pattern;   // of the channel, or no_pattern: nothing on links
   std::uint32_t count = 0;          // tasks of a member
+  double host = 0;                  // s that the host takes to issue it
 };
 
 // A pattern's parts: links that carry equal shares, moved by one flow.

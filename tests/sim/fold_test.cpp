@@ -43,7 +43,7 @@ Case random_case(std::uint64_t seed) {
                   .bucket_bytes = pick(1e6, 4e7, 3e8), .host = pick(0.0, 1e-4), .overlap = pick(true, false), .seed = seed};
   result.machine = {.devices = static_cast<std::uint32_t>(result.shape.tp * result.shape.pp * result.shape.dp),
                     .devices_per_node = static_cast<std::uint32_t>(pick(2, 4, 8)), .nodes_per_leaf = static_cast<std::uint32_t>(pick(1, 2)),
-                    .oversubscription = pick(1.0, 2.0, 8.0), .overlap = pick(1.0, 1.2), .slow = {}};
+                    .oversubscription = pick(1.0, 2.0, 8.0), .overlap = pick(1.0, 1.2)};
   return result;
 }
 
@@ -112,7 +112,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, RandomPlan, ::testing::Range<std::uint64_t>(1, 3
 
 TEST(Fold, SymmetricPlanHasOneClassAStage) {
   const TaskGraph graph = pipeline_graph({.tp = 8, .pp = 4, .dp = 16});
-  const SyntheticCosts costs({.devices = 512, .nodes_per_leaf = 64, .slow = {}});
+  const SyntheticCosts costs({.devices = 512, .nodes_per_leaf = 64});
   const Traffic traffic = find_traffic(graph, costs, true);
   EXPECT_EQ(fold(graph, costs, traffic, FoldStart::Alike).ranks, 4u);
   EXPECT_EQ(fold(graph, costs, traffic, FoldStart::TensorGroups).ranks, 64u);
@@ -135,7 +135,7 @@ TEST(Fold, JitterOfTensorPeersIsTheLargestDraw) {
     reduce.size = Bytes(1e6);
     after = {builder.add(p, Lane::Tensor, reduce, {builder.add(p, Lane::Compute, seconds_of_work(0.1), after)})};
   }
-  const SyntheticCosts costs({.devices = 8, .slow = {}});
+  const SyntheticCosts costs({.devices = 8});
   PlayOptions options = at(Fidelity::Full);
   options.jitter = 0.05;
   const double full = simulate_in_child(builder.graph(), costs, options).step_time.value;
@@ -153,7 +153,7 @@ TEST(Fold, EqualFlowsOfOneLinkAreWeighed) {
   builder.add(sender, Lane::SendNext, Send{Axis::Pipeline, 1, Bytes(50e9)}, {}, 0);
   builder.add(receiver, Lane::ReceivePrevious, Receive{Axis::Pipeline, 0, Bytes(50e9)}, {}, 0);
   for (std::uint32_t r = 0; r < 8; ++r) builder.assign(RankId(r), builder.mesh().stage(RankId(r)) == 0 ? sender : receiver);
-  const SyntheticCosts costs({.devices = 8, .devices_per_node = 4, .nodes_per_leaf = 1, .oversubscription = 2, .latency = 0, .slow = {}});
+  const SyntheticCosts costs({.devices = 8, .devices_per_node = 4, .nodes_per_leaf = 1, .oversubscription = 2, .latency = 0});
   const Playback playback = simulate_in_child(builder.graph(), costs, at(Fidelity::Folded));
   EXPECT_EQ(playback.rank_classes, 2u);
   EXPECT_EQ(playback.flows_played, 1u);
@@ -163,7 +163,7 @@ TEST(Fold, EqualFlowsOfOneLinkAreWeighed) {
 // Two data-parallel rings cross the uplinks that four pipelines also cross: their weights differ, and so do the shares.
 TEST(Fold, UnequalWeightsKeepTheirRatio) {
   const TaskGraph graph = pipeline_graph({.tp = 2, .pp = 2, .dp = 4, .message_bytes = 3e7, .bucket_bytes = 3e8});
-  const SyntheticCosts costs({.devices = 16, .devices_per_node = 2, .nodes_per_leaf = 2, .oversubscription = 8, .slow = {}});
+  const SyntheticCosts costs({.devices = 16, .devices_per_node = 2, .nodes_per_leaf = 2, .oversubscription = 8});
   Traffic traffic = find_traffic(graph, costs, true);
   drop_private_links(graph, costs, traffic);
   EXPECT_GT(build_play_graph(graph, costs, traffic, fold(graph, costs, traffic, FoldStart::Alike), {}).largest_weight, 1u);

@@ -17,7 +17,8 @@ struct SyntheticMachine {
   double oversubscription = 1;               // uplink of a leaf: its ports / this
   double latency = 5e-6;                     // s a hop
   double overlap = 1;
-  std::map<std::uint32_t, double> slow;      // factor by device
+  double issue = 0;                          // s of the host a communication
+  std::map<std::uint32_t, double> slow = {};   // factor by device
 };
 
 class SyntheticCosts final : public CostSource {
@@ -63,12 +64,12 @@ class SyntheticCosts final : public CostSource {
     for (const LinkLoad& load : loads(work, Algorithm::Ring, members)) {
       transfer = std::max(transfer, load.share * work.size.value / capacity(load.link).value);
     }
-    return {Seconds(steps * machine_.latency), Seconds(transfer), Algorithm::Ring, ""};
+    return {Seconds(steps * machine_.latency), Seconds(transfer), Algorithm::Ring, "", Seconds(machine_.issue)};
   }
   CommunicationCost message(Bytes size, DeviceId from, DeviceId to) const override {
     double slowest = 0;
     for (const LinkLoad& load : loads(from, to)) slowest = std::max(slowest, size.value / capacity(load.link).value);
-    return {Seconds(machine_.latency), Seconds(slowest), Algorithm::Ring, ""};
+    return {Seconds(machine_.latency), Seconds(slowest), Algorithm::Ring, "", Seconds(machine_.issue)};
   }
   std::vector<LinkLoad> loads(const Collective& work, Algorithm, std::span<const DeviceId> members) const override {
     std::map<LinkId, double> sum;

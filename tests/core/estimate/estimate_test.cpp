@@ -70,6 +70,17 @@ TEST(Estimate, HostLaunchesInProgramOrderAndRunsAhead) {
   EXPECT_EQ(tasks[2].held_by, HeldBy::Lane);
 }
 
+TEST(Estimate, HostIssuesCommunicationsToo) {
+  GraphBuilder builder({.tp = 2, .edp = 2});
+  const ProgramId p = builder.add_program();
+  builder.add(p, Lane::Tensor, all_reduce(0));
+  builder.add(p, Lane::Compute, seconds_of_work(1));
+  const Playback playback = estimate(builder.graph(), SyntheticCosts({.devices = 2, .latency = 0.25, .issue = 3}), {});
+  EXPECT_DOUBLE_EQ(playback.ranks[0].tasks[0].start.value, 3);
+  EXPECT_DOUBLE_EQ(playback.ranks[0].tasks[0].end.value, 3.5);
+  EXPECT_DOUBLE_EQ(playback.step_time.value, 4);
+}
+
 TEST(Estimate, CollectiveStartsWithItsLastMember) {
   GraphBuilder builder({.tp = 2, .edp = 2});
   for (double seconds : {1.0, 3.0}) {

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "core/cluster/catalog.h"
-#include "machines.h"
+#include "tests/core/cost/machines.h"
 
 namespace tandem {
 namespace {

@@ -1,7 +1,7 @@
 // Times of collectives against the vectors of the cost study (0.5 %), with the start of each source.
 #include <gtest/gtest.h>
 
-#include "machines.h"
+#include "tests/core/cost/machines.h"
 
 namespace tandem {
 namespace {

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "core/cost/loads.h"
-#include "machines.h"
+#include "tests/core/cost/machines.h"
 
 namespace tandem {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "core/cost/attention.h"
 #include "core/cost/gemm.h"
-#include "machines.h"
+#include "tests/core/cost/machines.h"
 
 namespace tandem {
 namespace {

@@ -1,5 +1,5 @@
 // Machines and costs for the tests of core/cost.
-#include "machines.h"
+#include "tests/core/cost/machines.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "machines.h"
-#include "measurements.h"
+#include "tests/core/cost/machines.h"
+#include "tests/core/cost/measurements.h"
 
 namespace tandem {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "machines.h"
-#include "measurements.h"
+#include "tests/core/cost/machines.h"
+#include "tests/core/cost/measurements.h"
 
 namespace tandem {
 namespace {

@@ -1,5 +1,5 @@
 // Reads published measurements and gathers deviations.
-#include "measurements.h"
+#include "tests/core/cost/measurements.h"
 
 #include <fmt/format.h>
 

@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
+#include <optional>
+#include <tuple>
+#include <type_traits>
 #include <unordered_map>
 
 #include "core/problem/problem.h"
@@ -17,15 +21,71 @@ namespace {
 using sqlite::Database;
 using sqlite::Statement;
 
-std::int64_t integer(std::uint64_t value) { return static_cast<std::int64_t>(value); }
+// Fills one table, many rows a statement as long as there are many. Texts must outlive the inserter.
+class Inserter {
+ public:
+  Inserter(Database& database, std::string_view table, std::size_t columns, std::size_t rows)
+      : columns_(columns),
+        batches_(rows / batch),
+        many_(database, sql(table, columns, batch)),
+        one_(database, sql(table, columns, 1)) {}
 
-void bind_or_null(Statement& insert, int parameter, std::uint32_t value, std::uint32_t none) {
-  value == none ? insert.bind_null(parameter) : insert.bind(parameter, integer(value));
+  template <class... Values>
+  void row(const Values&... values) {
+    static_assert(sizeof...(values) > 0);
+    (bind(values), ...);
+    if (batches_ == 0) {
+      one_.run();
+      parameter_ = 0;
+    } else if (parameter_ == static_cast<int>(batch * columns_)) {
+      many_.run();
+      parameter_ = 0;
+      --batches_;
+    }
+  }
+
+ private:
+  static constexpr std::size_t batch = 32;
+  static std::string sql(std::string_view table, std::size_t columns, std::size_t rows) {
+    std::string row = "(?";
+    for (std::size_t i = 1; i < columns; ++i) row += ",?";
+    row += ")";
+    std::string result = fmt::format("INSERT INTO {} VALUES{}", table, row);
+    for (std::size_t i = 1; i < rows; ++i) result += "," + row;
+    return result;
+  }
+  Statement& current() { return batches_ > 0 ? many_ : one_; }
+
+  template <class Integer>
+  requires std::is_integral_v<Integer>
+  void bind(Integer value) { current().bind(parameter_++, static_cast<std::int64_t>(value)); }
+  template <class Enum>
+  requires std::is_enum_v<Enum>
+  void bind(Enum value) { bind(static_cast<std::underlying_type_t<Enum>>(value)); }
+  template <class Tag>
+  void bind(Quantity<Tag> value) {
+    bind(value.value);
+  }
+  template <class Tag>
+  void bind(Id<Tag> id) {
+    bind(id.value);
+  }
+  void bind(double value) { current().bind(parameter_++, value); }
+  void bind(std::string_view value) { current().bind(parameter_++, value); }
+  void bind(const std::string& value) { bind(std::string_view(value)); }
+  void bind(std::optional<std::uint32_t> value) { value ? bind(*value) : current().bind_null(parameter_++); }
+
+  std::size_t columns_, batches_;
+  Statement many_, one_;
+  int parameter_ = 0;
+};
+
+std::optional<std::uint32_t> unless(std::uint32_t none, std::uint32_t value) {
+  return value == none ? std::nullopt : std::optional(value);
 }
 
 void write_header(Database& database, const RunRecord& record) {
   const RecordHeader& header = record.header;
-  Statement insert(database, "INSERT INTO header VALUES(?, ?)");
   const std::pair<std::string_view, std::string> entries[] = {
       {"backend", header.backend},
       {"fidelity", header.fidelity},
@@ -38,159 +98,89 @@ void write_header(Database& database, const RunRecord& record) {
       {"plan", header.plan},
       {"warmup_steps", std::to_string(record.warmup_steps)},
   };
-  for (const auto& [key, value] : entries) {
-    insert.bind(0, key);
-    insert.bind(1, std::string_view(value));
-    insert.run();
-  }
-  Statement note(database, "INSERT INTO note VALUES(?, ?)");
-  for (const auto& [topic, remark] : header.notes) {
-    note.bind(0, std::string_view(topic));
-    note.bind(1, std::string_view(remark));
-    note.run();
-  }
+  Inserter rows(database, "header", 2, std::size(entries));
+  for (const auto& [key, value] : entries) rows.row(key, value);
+  Inserter notes(database, "note", 2, header.notes.size());
+  for (const auto& [topic, remark] : header.notes) notes.row(topic, remark);
 }
 
 template <class Enum>
-void write_names(Statement& insert, std::string_view family, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) {
-    insert.bind(0, family);
-    insert.bind(1, integer(i));
-    insert.bind(2, name(static_cast<Enum>(i)));
-    insert.run();
-  }
+void write_names(Database& database, std::string_view family, std::size_t count) {
+  Inserter names(database, "name_of", 3, count);
+  for (std::size_t i = 0; i < count; ++i) names.row(family, i, name(static_cast<Enum>(i)));
 }
 
 void write_name_tables(Database& database) {
-  Statement insert(database, "INSERT INTO name_of VALUES(?, ?, ?)");
-  write_names<Lane>(insert, "lane", lane_count);
-  write_names<Phase>(insert, "phase", phase_count);
-  write_names<TaskKind>(insert, "kind", task_kind_count);
-  write_names<HeldBy>(insert, "held_by", held_by_count);
-  write_names<CollectiveKind>(insert, "collective", collective_kind_count);
-  write_names<Algorithm>(insert, "algorithm", algorithm_count);
+  write_names<Lane>(database, "lane", lane_count);
+  write_names<Phase>(database, "phase", phase_count);
+  write_names<TaskKind>(database, "kind", task_kind_count);
+  write_names<HeldBy>(database, "held_by", held_by_count);
+  write_names<CollectiveKind>(database, "collective", collective_kind_count);
+  write_names<Algorithm>(database, "algorithm", algorithm_count);
 }
 
 void write_places(Database& database, const RunRecord& record) {
-  Statement kind(database, "INSERT INTO device_kind VALUES(?, ?, ?, ?, ?)");
-  Statement peak(database, "INSERT INTO device_peak VALUES(?, ?, ?)");
+  Inserter kinds(database, "device_kind", 5, record.device_kinds.size());
   for (std::size_t i = 0; i < record.device_kinds.size(); ++i) {
-    const RecordDeviceKind& device = record.device_kinds[i];
-    kind.bind(0, integer(i));
-    kind.bind(1, std::string_view(device.name));
-    kind.bind(2, device.memory.value);
-    kind.bind(3, device.memory_bandwidth.value);
-    kind.bind(4, std::int64_t{device.compute_units});
-    kind.run();
-    for (const auto& [dtype, rate] : device.peak) {
-      peak.bind(0, integer(i));
-      peak.bind(1, std::string_view(dtype));
-      peak.bind(2, rate.value);
-      peak.run();
-    }
+    const RecordDeviceKind& kind = record.device_kinds[i];
+    kinds.row(i, kind.name, kind.memory, kind.memory_bandwidth, kind.compute_units);
+    Inserter peaks(database, "device_peak", 3, kind.peak.size());
+    for (const auto& [dtype, rate] : kind.peak) peaks.row(i, dtype, rate);
   }
-  Statement insert(database, "INSERT INTO lane VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
+  Inserter lanes(database, "lane", 8, record.lanes.size());
   for (std::size_t i = 0; i < record.lanes.size(); ++i) {
     const RecordLane& lane = record.lanes[i];
-    insert.bind(0, integer(i));
-    insert.bind(1, integer(lane.rank.value));
-    insert.bind(2, integer(static_cast<std::uint8_t>(lane.lane)));
-    insert.bind(3, integer(lane.stage));
-    insert.bind(4, integer(lane.device));
-    insert.bind(5, integer(lane.node));
-    insert.bind(6, integer(lane.multiplicity));
-    insert.bind(7, integer(lane.device_kind));
-    insert.run();
+    lanes.row(i, lane.rank, lane.lane, lane.stage, lane.device, lane.node, lane.multiplicity, lane.device_kind);
   }
 }
 
 // Labels and details repeat from microbatch to microbatch: each text is stored once.
 class TextTable {
  public:
-  explicit TextTable(Database& database) : insert_(database, "INSERT INTO text VALUES(?, ?)") {}
-  std::int64_t id(const std::string& text) {
-    const auto [place, is_new] = ids_.try_emplace(text, integer(ids_.size()));
-    if (is_new) {
-      insert_.bind(0, place->second);
-      insert_.bind(1, text);
-      insert_.run();
-    }
+  explicit TextTable(Database& database) : rows_(database, "text", 2, 0) {}
+  std::size_t id(const std::string& text) {
+    const auto [place, is_new] = ids_.try_emplace(text, ids_.size());
+    if (is_new) rows_.row(place->second, text);
     return place->second;
   }
 
  private:
-  Statement insert_;
-  std::unordered_map<std::string_view, std::int64_t> ids_;
+  Inserter rows_;
+  std::unordered_map<std::string_view, std::size_t> ids_;
 };
 
 void write_tasks(Database& database, const RunRecord& record) {
   TextTable texts(database);
-  Statement insert(database, "INSERT INTO task VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  Inserter rows(database, "task", 13, record.tasks.size());
   for (std::size_t i = 0; i < record.tasks.size(); ++i) {
     const RecordTask& task = record.tasks[i];
-    insert.bind(0, integer(i));
-    insert.bind(1, texts.id(task.label));
-    insert.bind(2, integer(static_cast<std::uint8_t>(task.phase)));
-    insert.bind(3, integer(static_cast<std::uint8_t>(task.kind)));
-    bind_or_null(insert, 4, task.microbatch, no_microbatch);
-    bind_or_null(insert, 5, task.message, no_message);
-    insert.bind(6, integer(task.chunk));
-    insert.bind(7, texts.id(task.detail));
-    insert.bind(8, task.flops.value);
-    insert.bind(9, task.bytes.value);
-    insert.bind(10, integer(task.group_size));
-    insert.bind(11, integer(static_cast<std::uint8_t>(task.collective)));
-    insert.bind(12, integer(static_cast<std::uint8_t>(task.algorithm)));
-    insert.run();
+    rows.row(i, texts.id(task.label), task.phase, task.kind, unless(no_microbatch, task.microbatch),
+             unless(no_message, task.message), task.chunk, texts.id(task.detail), task.flops, task.bytes,
+             task.group_size, task.collective, task.algorithm);
   }
 }
 
 void write_spans(Database& database, const RunRecord& record) {
-  Statement insert(database, "INSERT INTO span VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
+  Inserter rows(database, "span", 8, record.spans.size());
   for (std::size_t i = 0; i < record.spans.size(); ++i) {
     const RecordSpan& span = record.spans[i];
-    insert.bind(0, integer(i));
-    insert.bind(1, integer(span.lane));
-    insert.bind(2, integer(span.task));
-    insert.bind(3, integer(span.step));
-    insert.bind(4, span.start.value);
-    insert.bind(5, span.end.value);
-    insert.bind(6, integer(span.held_by));
-    bind_or_null(insert, 7, span.cause, no_span);
-    insert.run();
+    rows.row(i, span.lane, span.task, span.step, span.start, span.end, span.held_by,
+             unless(no_span, span.cause));
   }
 }
 
 void write_samples(Database& database, const RunRecord& record) {
-  Statement memory(database, "INSERT INTO memory VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
-  for (const RecordMemory& sample : record.memory) {
-    memory.bind(0, integer(sample.rank.value));
-    memory.bind(1, sample.time.value);
-    for (std::size_t i = 0; i < sample.live.size(); ++i)
-      memory.bind(static_cast<int>(i) + 2, sample.live[i].value);
-    memory.run();
-  }
-  Statement link(database, "INSERT INTO link VALUES(?, ?, ?, ?, ?)");
-  for (std::size_t i = 0; i < record.links.size(); ++i) {
-    link.bind(0, integer(i));
-    link.bind(1, std::string_view(record.links[i].name));
-    link.bind(2, integer(record.links[i].multiplicity));
-    link.bind(3, record.links[i].carried.value);
-    link.bind(4, record.links[i].capacity.value);
-    link.run();
-  }
-  Statement loss(database, "INSERT INTO loss VALUES(?, ?)");
-  for (const auto& [step, value] : record.losses) {
-    loss.bind(0, integer(step));
-    loss.bind(1, value);
-    loss.run();
-  }
-  Statement summary(database, "INSERT INTO summary VALUES(?, ?)");
-  for (const auto& [key, value] : record.summary) {
-    summary.bind(0, std::string_view(key));
-    summary.bind(1, value);
-    summary.run();
-  }
+  Inserter memory(database, "memory", 8, record.memory.size());
+  for (const RecordMemory& sample : record.memory)
+    std::apply([&](const auto&... live) { memory.row(sample.rank, sample.time, live...); }, sample.live);
+  Inserter links(database, "link", 5, record.links.size());
+  for (std::size_t i = 0; i < record.links.size(); ++i)
+    links.row(i, record.links[i].name, record.links[i].multiplicity, record.links[i].carried,
+              record.links[i].capacity);
+  Inserter losses(database, "loss", 2, record.losses.size());
+  for (const auto& [step, loss] : record.losses) losses.row(step, loss);
+  Inserter summary(database, "summary", 2, record.summary.size());
+  for (const auto& [key, value] : record.summary) summary.row(key, value);
 }
 
 void write_all(const RunRecord& record, const std::string& path) {

@@ -1,4 +1,5 @@
-// All that touches SimGrid 3.32: configuration, a model of timed operations, links, and flows over any set of links.
+// All that touches SimGrid 3.32: configuration, a model of timed operations, links, and flows over any set of
+// links.
 #include "sim/simgrid_clock.h"
 
 #include <algorithm>
@@ -19,11 +20,12 @@ namespace {
 
 namespace s4u = simgrid::s4u;
 
-// Dates nearer than this are one (s). SimGrid's own 1e-9 s would end short flows early; below the spacing of doubles at
-// the horizon its loop would not end.
+// Dates nearer than this are one (s). SimGrid's own 1e-9 s would end short flows early; below the spacing of
+// doubles at the horizon its loop would not end.
 constexpr double kFinestDate = 1e-12, kCoarsestDate = 1e-9;
 constexpr double kDatesPerHorizon = 1e-14;
-// Payloads are whole numbers to SimGrid: flows count in units of 2^-20 B, or coarser ones if a flow is too long.
+// Payloads are whole numbers to SimGrid: flows count in units of 2^-20 B, or coarser ones if a flow is too
+// long.
 constexpr int kFinestUnit = 20;
 constexpr double kMostUnits = 0x1p62;
 
@@ -38,7 +40,8 @@ double horizon(const PlayGraph& graph) {
   double communication = 0;
   for (const ChannelClass& channel : graph.channels) {
     double sum = 0;
-    for (std::uint32_t e = channel.entry_begin; e < channel.entry_end; ++e) sum += graph.entries[e].total * graph.entries[e].count;
+    for (std::uint32_t e = channel.entry_begin; e < channel.entry_end; ++e)
+      sum += graph.entries[e].total * graph.entries[e].count;
     communication = std::max(communication, sum);
   }
   return longest + communication;
@@ -60,7 +63,8 @@ double units_a_byte(const PlayGraph& graph) {
 }
 
 s4u::Engine* make_engine(double precision) {
-  // Fair sharing by plain max-min: no correction of bandwidth, latency or window, links carry one direction each.
+  // Fair sharing by plain max-min: no correction of bandwidth, latency or window, links carry one direction
+  // each.
   std::vector<std::string> arguments = {"tandem-sim",
                                         "--log=root.thres:critical",
                                         "--cfg=network/model:CM02",
@@ -112,7 +116,8 @@ struct SimGridClock::State final : FlowPort {
     zone->seal();
     model = std::make_shared<StreamModel>(*this);
     engine->add_model(model);
-    s4u::Activity::on_completion_cb([this](const s4u::Activity& activity) { guard([&] { flow_completed(activity); }); });
+    s4u::Activity::on_completion_cb(
+        [this](const s4u::Activity& activity) { guard([&] { flow_completed(activity); }); });
     s4u::Engine::on_time_advance_cb([this](double) { guard([&] { time_advanced(); }); });
   }
 
@@ -121,16 +126,19 @@ struct SimGridClock::State final : FlowPort {
     sources.assign(graph.parts.size(), nullptr);
     for (std::size_t p = 0; p < graph.parts.size(); ++p) {
       const PlayPart& part = graph.parts[p];
-      const auto begin = graph.part_links.begin() + part.link_begin, end = graph.part_links.begin() + part.link_end;
+      const auto begin = graph.part_links.begin() + part.link_begin,
+                 end = graph.part_links.begin() + part.link_end;
       if (std::all_of(begin, end, [](const WeightedLink& use) { return use.weight == 1; })) continue;
       route.clear();
-      for (auto use = begin; use != end; ++use) route.insert(route.end(), use->weight, s4u::LinkInRoute(links[use->link]));
+      for (auto use = begin; use != end; ++use)
+        route.insert(route.end(), use->weight, s4u::LinkInRoute(links[use->link]));
       sources[p] = zone->create_host("source" + std::to_string(p), 1);
       zone->add_bypass_route(sources[p]->get_netpoint(), sink->get_netpoint(), nullptr, nullptr, route);
     }
   }
 
-  // A star route may be rewritten after the platform is sealed: each flow's route is the source's way up when it starts.
+  // A star route may be rewritten after the platform is sealed: each flow's route is the source's way up when
+  // it starts.
   void start(std::uint32_t operation, std::uint32_t part, double bytes) override {
     s4u::Host* from = sources[part];
     if (!from) {
@@ -156,13 +164,13 @@ struct SimGridClock::State final : FlowPort {
     comm->set_payload_size(std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(bytes * units))));
     comm->set_source(from);
     flows[slot] = comm;
-    comm->set_destination(sink);   // starts it
+    comm->set_destination(sink);  // starts it
   }
 
   void flow_completed(const s4u::Activity& activity) {
     const auto slot = reinterpret_cast<std::size_t>(activity.get_data<void>());
     if (activity.get_state() != s4u::Activity::State::FINISHED) throw BackendError("SimGrid: a flow failed");
-    finished.push_back(std::move(flows[slot]));   // an activity must outlive its own callback
+    finished.push_back(std::move(flows[slot]));  // an activity must outlive its own callback
     free_slots.push_back(slot);
     if (player && !ended()) player->flow_ended(operations[slot], s4u::Engine::get_clock());
   }
@@ -197,8 +205,8 @@ struct SimGridClock::State final : FlowPort {
   s4u::NetZone* zone = nullptr;
   s4u::Host *source = nullptr, *sink = nullptr;
   std::vector<s4u::Link*> links;
-  std::vector<s4u::Host*> sources;     // by part: of its own weighted route, or none
-  std::vector<s4u::CommPtr> flows;     // by slot
+  std::vector<s4u::Host*> sources;  // by part: of its own weighted route, or none
+  std::vector<s4u::CommPtr> flows;  // by slot
   std::vector<std::uint32_t> operations;
   std::vector<std::size_t> free_slots;
   std::vector<s4u::CommPtr> finished;

@@ -12,7 +12,8 @@ namespace tandem {
 Playback simulate(const TaskGraph& tasks, const CostSource& costs, const PlayOptions& options) {
   if (options.fidelity == Fidelity::Estimate) return estimate(tasks, costs, options);
   static bool used = false;
-  if (used) throw std::logic_error("simulate runs once a process (SimGrid keeps global state): use simulate_in_child");
+  if (used)
+    throw std::logic_error("simulate runs once a process (SimGrid keeps global state): use simulate_in_child");
   used = true;
   const Preparation preparation = prepare(tasks, costs, options);
   SimGridClock clock(preparation.graph);
@@ -21,11 +22,13 @@ Playback simulate(const TaskGraph& tasks, const CostSource& costs, const PlayOpt
   return finish(player, preparation, costs, options);
 }
 
-Playback simulate(const TaskGraph& tasks, const Cluster& cluster, const CostModel& cost, const PlayOptions& options) {
+Playback simulate(const TaskGraph& tasks, const Cluster& cluster, const CostModel& cost,
+                  const PlayOptions& options) {
   return simulate(tasks, ModelCostSource(cluster, cost), options);
 }
 
-Playback simulate_in_child(const TaskGraph& tasks, const Cluster& cluster, const CostModel& cost, const PlayOptions& options) {
+Playback simulate_in_child(const TaskGraph& tasks, const Cluster& cluster, const CostModel& cost,
+                           const PlayOptions& options) {
   return simulate_in_child(tasks, ModelCostSource(cluster, cost), options);
 }
 

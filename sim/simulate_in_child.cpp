@@ -183,7 +183,7 @@ bool receive(int fd, Message& kind, std::string& body) {
   } catch (const std::exception& error) {
     send(fd, Message::Mistake, error.what());
   }
-  ::_exit(0);   // no destructor of the parent's may run here
+  ::_exit(0);  // no destructor of the parent's may run here
 }
 
 [[noreturn]] void rethrow_input(const std::string& bytes) {
@@ -266,8 +266,9 @@ Playback simulate_in_child(const TaskGraph& tasks, const CostSource& costs, cons
     }
   }
   const int status = child.wait();
-  throw BackendError(WIFSIGNALED(status) ? std::string("simulation child died of signal ") + ::strsignal(WTERMSIG(status))
-                                         : "simulation child ended without a result");
+  throw BackendError(WIFSIGNALED(status)
+                         ? std::string("simulation child died of signal ") + ::strsignal(WTERMSIG(status))
+                         : "simulation child ended without a result");
 }
 
 }  // namespace tandem

@@ -20,7 +20,8 @@ struct PeerUses {
   std::vector<PeerUse> list() const {
     std::vector<PeerUse> result;
     for (const auto& [key, use] : uses) {
-      PeerUse& peer = result.emplace_back(PeerUse{.axis = key.first, .peer = key.second, .sizes = {}, .counts = {}});
+      PeerUse& peer =
+          result.emplace_back(PeerUse{.axis = key.first, .peer = key.second, .sizes = {}, .counts = {}});
       peer.lanes = use.second;
       for (const auto& [size, count] : use.first) {
         peer.sizes.push_back(size);

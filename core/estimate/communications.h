@@ -9,21 +9,21 @@ namespace tandem {
 
 struct AxisUse {
   Axis axis = Axis::Tensor;
-  std::vector<WorkId> works;  // distinct, ascending: equal for all members of a group
+  std::vector<WorkId> works;          // distinct, ascending: equal for all members of a group
   std::vector<std::uint32_t> counts;  // tasks of each work in the program
 };
 
 struct PeerUse {
   Axis axis = Axis::Pipeline;
-  std::uint32_t peer = 0;     // place in the group
-  std::vector<Bytes> sizes;   // distinct, ascending
+  std::uint32_t peer = 0;    // place in the group
+  std::vector<Bytes> sizes;  // distinct, ascending
   std::vector<std::uint32_t> counts;
-  std::uint32_t lanes = 0;    // bit set of Lane
+  std::uint32_t lanes = 0;  // bit set of Lane
 };
 
 struct Communications {
-  std::vector<AxisUse> axes;               // ascending by axis
-  std::vector<PeerUse> sends, receives;    // ascending by axis and peer
+  std::vector<AxisUse> axes;             // ascending by axis
+  std::vector<PeerUse> sends, receives;  // ascending by axis and peer
 };
 
 Communications communications_of(const TaskGraph&, const Program&);

@@ -58,8 +58,8 @@ WorkFacts facts_of(const Work& work, WorkId id, const Communications& communicat
 
 }  // namespace
 
-CompiledProgram compile(const TaskGraph& graph, ProgramId id, const Communications& communications, const IssueTimes& issue,
-                        const CostSource& costs, DeviceId device, bool stragglers) {
+CompiledProgram compile(const TaskGraph& graph, ProgramId id, const Communications& communications,
+                        const IssueTimes& issue, const CostSource& costs, DeviceId device, bool stragglers) {
   const Program& program = graph.programs[id];
   CompiledProgram result;
   result.program = id;
@@ -74,7 +74,9 @@ CompiledProgram compile(const TaskGraph& graph, ProgramId id, const Communicatio
     slot_of[lane] = static_cast<std::uint8_t>(result.lanes.size());
     result.lanes.push_back(static_cast<Lane>(lane));
   }
-  result.compute_slot = used[static_cast<std::size_t>(Lane::Compute)] ? slot_of[0] : static_cast<std::uint8_t>(result.lanes.size());
+  result.compute_slot = used[static_cast<std::size_t>(Lane::Compute)]
+                            ? slot_of[0]
+                            : static_cast<std::uint8_t>(result.lanes.size());
 
   result.axis_slots.assign(communications.axes.size(), 0);
   const double stretch = stragglers ? costs.straggler_factor() : 1;
@@ -84,7 +86,8 @@ CompiledProgram compile(const TaskGraph& graph, ProgramId id, const Communicatio
   for (std::uint32_t t = 0; t < program.tasks.size(); ++t) {
     const Task& task = program.tasks[t];
     WorkFacts& facts = works[task.work.value];
-    if (!facts.known) facts = facts_of(graph.works[task.work], task.work, communications, issue, costs, device, stretch);
+    if (!facts.known)
+      facts = facts_of(graph.works[task.work], task.work, communications, issue, costs, device, stretch);
     issued += facts.cost.host.value;
     PlayedTask& played = result.tasks.emplace_back();
     played.duration = facts.cost.device.value;

@@ -11,8 +11,8 @@
 namespace tandem {
 
 enum class PlayKind : std::uint8_t {
-  Compute,      // slowed down by its device's slowdown, jitter and communication that runs beside it
-  Timed,        // copies and input: nothing slows them
+  Compute,  // slowed down by its device's slowdown, jitter and communication that runs beside it
+  Timed,    // copies and input: nothing slows them
   Collective,
   Send,
   Receive,
@@ -21,17 +21,17 @@ enum class PlayKind : std::uint8_t {
 constexpr std::uint32_t no_task = std::numeric_limits<std::uint32_t>::max();
 
 struct PlayedTask {
-  double duration = 0;                  // s, of Compute and Timed when nothing slows it
-  double release = 0;                   // s: the host has issued it
-  double compute_share = 1;             // Compute: the part of `duration` that overlap can slow down
-  double floor = 0;                     // s: a joined run of tasks cannot end before, since the host issues its last ones late
+  double duration = 0;       // s, of Compute and Timed when nothing slows it
+  double release = 0;        // s: the host has issued it
+  double compute_share = 1;  // Compute: the part of `duration` that overlap can slow down
+  double floor = 0;  // s: a joined run of tasks cannot end before, since the host issues its last ones late
   std::uint32_t after_begin = 0, after_end = 0;
-  std::uint32_t next = no_task;         // on its lane
-  std::uint32_t entry = 0;              // Collective: index in AxisUse::works; Send: index in PeerUse::sizes
+  std::uint32_t next = no_task;  // on its lane
+  std::uint32_t entry = 0;       // Collective: index in AxisUse::works; Send: index in PeerUse::sizes
   std::uint32_t message = no_message;
-  std::uint32_t origin = 0;             // task of the program
-  std::uint16_t wakes = 0;              // slots with a task that waits for this one
-  std::uint16_t channel = 0;            // index in Communications::axes, sends or receives
+  std::uint32_t origin = 0;   // task of the program
+  std::uint16_t wakes = 0;    // slots with a task that waits for this one
+  std::uint16_t channel = 0;  // index in Communications::axes, sends or receives
   std::uint8_t slot = 0;
   PlayKind kind = PlayKind::Compute;
 };
@@ -41,29 +41,34 @@ struct CompiledProgram {
   ProgramId program;
   std::uint32_t device_key = 0;
   double overlap_slowdown = 1;
-  std::vector<PlayedTask> tasks;        // in the program's order
-  std::vector<std::uint32_t> after;     // edges to other slots only: a lane keeps its own order
-  std::vector<std::uint32_t> first;     // by slot
-  std::vector<Lane> lanes;              // by slot
-  std::vector<std::uint32_t> axis_slots;   // by Communications::axes: the slot of its collectives
-  std::uint8_t compute_slot = 0;        // no Compute task: lanes.size()
+  std::vector<PlayedTask> tasks;          // in the program's order
+  std::vector<std::uint32_t> after;       // edges to other slots only: a lane keeps its own order
+  std::vector<std::uint32_t> first;       // by slot
+  std::vector<Lane> lanes;                // by slot
+  std::vector<std::uint32_t> axis_slots;  // by Communications::axes: the slot of its collectives
+  std::uint8_t compute_slot = 0;          // no Compute task: lanes.size()
   // Runs joined into one task by `fuse`: tasks of the program with their durations, by joined task.
-  struct Piece { std::uint32_t origin = 0; double duration = 0, release = 0; bool compute = true; };
+  struct Piece {
+    std::uint32_t origin = 0;
+    double duration = 0, release = 0;
+    bool compute = true;
+  };
   std::vector<Piece> pieces;
-  std::vector<std::uint32_t> pieces_begin;   // empty (nothing joined) or size tasks + 1
-  std::size_t origin_count = 0;              // tasks of the program
+  std::vector<std::uint32_t> pieces_begin;  // empty (nothing joined) or size tasks + 1
+  std::size_t origin_count = 0;             // tasks of the program
 };
 
-// Seconds that the host of a rank takes to issue its communications: by axis and entry, by send and size, by receive and
-// size (as PeerUse::sizes).
+// Seconds that the host of a rank takes to issue its communications: by axis and entry, by send and size, by
+// receive and size (as PeerUse::sizes).
 struct IssueTimes {
   std::vector<std::vector<double>> collectives, sends, receives;
   auto operator<=>(const IssueTimes&) const = default;
 };
 
-// Device and host durations, straggler factor included when `stragglers`. The device stands for all of its device_key.
-CompiledProgram compile(const TaskGraph&, ProgramId, const Communications&, const IssueTimes&, const CostSource&, DeviceId,
-                        bool stragglers);
+// Device and host durations, straggler factor included when `stragglers`. The device stands for all of its
+// device_key.
+CompiledProgram compile(const TaskGraph&, ProgramId, const Communications&, const IssueTimes&,
+                        const CostSource&, DeviceId, bool stragglers);
 
 // Fills `next`, `first`, `wakes` from slots and edges.
 void link_lanes(CompiledProgram&);

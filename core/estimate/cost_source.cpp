@@ -22,7 +22,8 @@ double ModelCostSource::straggler_factor() const { return cost_.straggler_factor
 std::size_t ModelCostSource::link_count() const { return cluster_.link_count(); }
 Bandwidth ModelCostSource::capacity(LinkId link) const { return cluster_[link].capacity; }
 
-// Which members share a node, at which places of it, of what kind, and how far apart neighbours in different nodes are.
+// Which members share a node, at which places of it, of what kind, and how far apart neighbours in different
+// nodes are.
 std::uint64_t ModelCostSource::shape(std::span<const DeviceId> members) const {
   std::uint64_t hash = mix(members.size());
   std::uint32_t node_rank = 0;

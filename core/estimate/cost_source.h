@@ -24,8 +24,8 @@ class CostSource {
 
   virtual std::size_t link_count() const = 0;
   virtual Bandwidth capacity(LinkId) const = 0;
-  // Groups (members in place order) with equal values have equal costs for every collective; two members in order:
-  // for every message.
+  // Groups (members in place order) with equal values have equal costs for every collective; two members in
+  // order: for every message.
   virtual std::uint64_t shape(std::span<const DeviceId> members) const = 0;
   virtual CommunicationCost collective(const Collective&, std::span<const DeviceId> members) const = 0;
   virtual CommunicationCost message(Bytes, DeviceId from, DeviceId to) const = 0;

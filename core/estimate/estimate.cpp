@@ -22,7 +22,8 @@ std::string_view name(Fidelity fidelity) {
 }
 
 std::optional<Fidelity> parse_fidelity(std::string_view text) {
-  for (Fidelity fidelity : {Fidelity::Estimate, Fidelity::Fused, Fidelity::Folded, Fidelity::Replicas, Fidelity::Full}) {
+  for (Fidelity fidelity :
+       {Fidelity::Estimate, Fidelity::Fused, Fidelity::Folded, Fidelity::Replicas, Fidelity::Full}) {
     if (text == name(fidelity)) return fidelity;
   }
   return std::nullopt;
@@ -38,7 +39,8 @@ Playback estimate(const TaskGraph& tasks, const CostSource& costs, const PlayOpt
   return finish(player, preparation, costs, without_contention);
 }
 
-Playback estimate(const TaskGraph& tasks, const Cluster& cluster, const CostModel& cost, const PlayOptions& options) {
+Playback estimate(const TaskGraph& tasks, const Cluster& cluster, const CostModel& cost,
+                  const PlayOptions& options) {
   return estimate(tasks, ModelCostSource(cluster, cost), options);
 }
 

@@ -16,7 +16,7 @@ using Colours = std::vector<std::uint64_t>;
 // Numbers the distinct values of `colours` from 0 in the order in which they appear.
 std::uint32_t number(const Colours& colours, std::vector<std::uint32_t>* class_of) {
   const std::size_t slots = std::bit_ceil(2 * colours.size() + 2);
-  std::vector<std::uint32_t> table(slots, no_class);   // first index with this colour
+  std::vector<std::uint32_t> table(slots, no_class);  // first index with this colour
   std::vector<std::uint32_t> names;
   if (class_of) {
     names.resize(colours.size());
@@ -89,27 +89,32 @@ class Refinement {
       const DeviceId device(graph_.device_of[r]);
       std::uint64_t colour = mix(graph_.program_of[r].value, costs_.device_key(device));
       colour = mix_number(colour, costs_.slowdown(device));
-      if (start == FoldStart::TensorGroups) colour = mix(colour, graph_.mesh.place(RankId(r), Axis::Tensor).group);
+      if (start == FoldStart::TensorGroups)
+        colour = mix(colour, graph_.mesh.place(RankId(r), Axis::Tensor).group);
       ranks_[r] = colour;
     }
   }
 
   void colour_channels() {
     for (const Channel& channel : traffic_.channels) {
-      std::uint64_t colour = mix(channel.signature, static_cast<std::uint64_t>(channel.axis) * 2 + channel.collective);
+      std::uint64_t colour =
+          mix(channel.signature, static_cast<std::uint64_t>(channel.axis) * 2 + channel.collective);
       for_each_part(channel, [&](const TrafficPart& part) { colour = mix(colour, rounded(part.share)); });
       channels_.push_back(colour);
     }
   }
 
-  // Shares that differ by rounding only get one colour (nearly always: a boundary may fall between them, which splits
-  // classes and costs time, not truth).
-  static std::uint64_t rounded(double share) { return std::bit_cast<std::uint64_t>(static_cast<double>(static_cast<float>(share))); }
+  // Shares that differ by rounding only get one colour (nearly always: a boundary may fall between them, which
+  // splits classes and costs time, not truth).
+  static std::uint64_t rounded(double share) {
+    return std::bit_cast<std::uint64_t>(static_cast<double>(static_cast<float>(share)));
+  }
 
   template <class Visit>
   void for_each_part(const Channel& channel, Visit visit) const {
     const std::uint32_t end = traffic_.pattern_parts[channel.pattern_end];
-    for (std::uint32_t p = traffic_.pattern_parts[channel.pattern_begin]; p < end; ++p) visit(traffic_.parts[p]);
+    for (std::uint32_t p = traffic_.pattern_parts[channel.pattern_begin]; p < end; ++p)
+      visit(traffic_.parts[p]);
   }
 
   // The channels of each rank, in its program's order: groups, sends, receives.
@@ -120,11 +125,13 @@ class Refinement {
       for (const AxisUse& use : mine.axes) {
         channels_of_.push_back(traffic_.group_channel(use.axis, graph_.mesh.place(RankId(r), use.axis).group));
       }
-      for (std::uint32_t s = 0; s < mine.sends.size(); ++s) channels_of_.push_back(traffic_.route_channel(RankId(r), s));
+      for (std::uint32_t s = 0; s < mine.sends.size(); ++s)
+        channels_of_.push_back(traffic_.route_channel(RankId(r), s));
       for (const PeerUse& use : mine.receives) {
         const GroupPlace me = graph_.mesh.place(RankId(r), use.axis);
         const RankId sender = graph_.mesh.member(use.axis, me.group, use.peer);
-        const std::vector<PeerUse>& sends = traffic_.communications[graph_.program_of[sender.value].value].sends;
+        const std::vector<PeerUse>& sends =
+            traffic_.communications[graph_.program_of[sender.value].value].sends;
         channels_of_.push_back(traffic_.route_channel(sender, index_of(sends, use.axis, me.place)));
       }
       channels_begin_.push_back(static_cast<std::uint32_t>(channels_of_.size()));
@@ -146,7 +153,8 @@ class Refinement {
       std::uint64_t colour = channels_[c];
       if (channel.collective) {
         std::uint64_t sum = 0;
-        for (std::uint32_t m = members_begin_[c]; m < members_begin_[c + 1]; ++m) sum += mix(ranks_[members_[m]]);
+        for (std::uint32_t m = members_begin_[c]; m < members_begin_[c + 1]; ++m)
+          sum += mix(ranks_[members_[m]]);
         colour = mix(colour, sum);
       } else {
         colour = mix(mix(colour, ranks_[channel.sender.value]), ranks_[channel.receiver.value]);
@@ -175,7 +183,8 @@ class Refinement {
   void refine_ranks() {
     for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
       std::uint64_t colour = ranks_[r];
-      for (std::uint32_t i = channels_begin_[r]; i < channels_begin_[r + 1]; ++i) colour = mix(colour, channels_[channels_of_[i]]);
+      for (std::uint32_t i = channels_begin_[r]; i < channels_begin_[r + 1]; ++i)
+        colour = mix(colour, channels_[channels_of_[i]]);
       ranks_[r] = colour;
     }
   }
@@ -184,10 +193,10 @@ class Refinement {
   const CostSource& costs_;
   const Traffic& traffic_;
   Colours ranks_, channels_, links_, sums_;
-  std::vector<LinkId> link_ids_;                      // by dense link
-  std::vector<std::uint32_t> dense_links_;            // as Traffic::links
-  std::vector<std::uint32_t> channels_of_, channels_begin_;   // of each rank
-  std::vector<std::uint32_t> members_, members_begin_;        // of each channel
+  std::vector<LinkId> link_ids_;                             // by dense link
+  std::vector<std::uint32_t> dense_links_;                   // as Traffic::links
+  std::vector<std::uint32_t> channels_of_, channels_begin_;  // of each rank
+  std::vector<std::uint32_t> members_, members_begin_;       // of each channel
 };
 
 }  // namespace

@@ -10,8 +10,13 @@ namespace {
 class Joiner {
  public:
   Joiner(const CompiledProgram& program, double slowdown, const PrivateCollectives& collectives)
-      : program_(program), slowdown_(slowdown), collectives_(collectives), before_(program.tasks.size(), no_task),
-        waiters_begin_(program.tasks.size() + 1, 0), run_of_(program.tasks.size(), no_task), known_(program.lanes.size(), 0) {
+      : program_(program),
+        slowdown_(slowdown),
+        collectives_(collectives),
+        before_(program.tasks.size(), no_task),
+        waiters_begin_(program.tasks.size() + 1, 0),
+        run_of_(program.tasks.size(), no_task),
+        known_(program.lanes.size(), 0) {
     for (std::uint32_t t = 0; t < program.tasks.size(); ++t) {
       if (program.tasks[t].next != no_task) before_[program.tasks[t].next] = t;
     }
@@ -40,7 +45,8 @@ class Joiner {
     return program_.compute_slot < program_.lanes.size() ? program_.first[program_.compute_slot] : no_task;
   }
   std::span<const std::uint32_t> waits(std::uint32_t t) const {
-    return {program_.after.data() + program_.tasks[t].after_begin, program_.after.data() + program_.tasks[t].after_end};
+    return {program_.after.data() + program_.tasks[t].after_begin,
+            program_.after.data() + program_.tasks[t].after_end};
   }
   std::span<const std::uint32_t> waiters(std::uint32_t t) const {
     return {waiters_.data() + waiters_begin_[t], waiters_.data() + waiters_begin_[t + 1]};
@@ -67,18 +73,22 @@ class Joiner {
   }
   double duration(std::uint32_t t) const {
     const PlayedTask& task = program_.tasks[t];
-    return task.kind == PlayKind::Collective ? collectives_[task.channel][task.entry] : task.duration * slowdown_;
+    return task.kind == PlayKind::Collective ? collectives_[task.channel][task.entry]
+                                             : task.duration * slowdown_;
   }
 
   // Tasks that are surely done once a computation starts: all up to known_[slot] - 1 of each lane.
   void learn(std::uint32_t compute) {
-    for (std::uint32_t w : waits(compute)) known_[program_.tasks[w].slot] = std::max(known_[program_.tasks[w].slot], w + 1);
+    for (std::uint32_t w : waits(compute))
+      known_[program_.tasks[w].slot] = std::max(known_[program_.tasks[w].slot], w + 1);
     known_[program_.compute_slot] = compute + 1;
   }
   bool done(std::uint32_t t, std::uint32_t first) const {
     if (t == no_task || t < known_[program_.tasks[t].slot]) return true;
     const auto before_first = waits(first);
-    return std::ranges::any_of(before_first, [&](std::uint32_t w) { return program_.tasks[w].slot == program_.tasks[t].slot && w >= t; });
+    return std::ranges::any_of(before_first, [&](std::uint32_t w) {
+      return program_.tasks[w].slot == program_.tasks[t].slot && w >= t;
+    });
   }
 
   // The longest run from `first` on; what follows it may still reach into it.
@@ -97,12 +107,13 @@ class Joiner {
     }
   }
 
-  // The one task that can come next: a waiter on another lane, or the next computation if that waits for `last`.
+  // The one task that can come next: a waiter on another lane, or the next computation if that waits for
+  // `last`.
   std::uint32_t successor(std::uint32_t last, std::uint32_t last_compute) const {
     const std::uint32_t next_compute = program_.tasks[last_compute].next;
     std::uint32_t found = no_task;
     for (std::uint32_t w : waiters(last)) {
-      if (on_compute_lane(w)) continue;   // comes after next_compute
+      if (on_compute_lane(w)) continue;  // comes after next_compute
       if (found != no_task) return no_task;
       found = w;
     }
@@ -114,8 +125,8 @@ class Joiner {
     return *std::find_if(run.rbegin(), run.rend(), [&](std::uint32_t t) { return on_compute_lane(t); });
   }
 
-  // Nothing outside can start before the run's end: the next computation waits for it, and so do, directly or through that
-  // lane, the next tasks of the other lanes in the run.
+  // Nothing outside can start before the run's end: the next computation waits for it, and so do, directly or
+  // through that lane, the next tasks of the other lanes in the run.
   bool closed(const std::vector<std::uint32_t>& run) const {
     const std::uint32_t last = run.back(), compute = last_compute(run);
     const std::uint32_t next = program_.tasks[compute].next;
@@ -124,7 +135,8 @@ class Joiner {
       const std::uint32_t follower = program_.tasks[t].next;
       if (on_compute_lane(t) || t == last || follower == no_task) continue;
       if (std::ranges::find(run, follower) != run.end()) continue;
-      const bool behind = std::ranges::any_of(waits(follower), [&](std::uint32_t w) { return w == last || (on_compute_lane(w) && w > compute); });
+      const bool behind = std::ranges::any_of(
+          waits(follower), [&](std::uint32_t w) { return w == last || (on_compute_lane(w) && w > compute); });
       if (!behind) return false;
     }
     return true;
@@ -174,23 +186,25 @@ class Joiner {
     task.duration = rest;
     task.compute_share = rest > 0 ? compute / rest : 1;
     for (std::uint32_t t : run) {
-      result.pieces.push_back({program_.tasks[t].origin, duration(t), program_.tasks[t].release, on_compute_lane(t)});
+      result.pieces.push_back(
+          {program_.tasks[t].origin, duration(t), program_.tasks[t].release, on_compute_lane(t)});
     }
   }
 
   const CompiledProgram& program_;
   const double slowdown_;
   const PrivateCollectives& collectives_;
-  std::vector<std::uint32_t> before_;                     // on its lane
-  std::vector<std::uint32_t> waiters_, waiters_begin_;    // on other lanes
-  std::vector<std::uint32_t> run_of_;                     // first task of the run, or no_task
-  std::vector<std::uint32_t> known_;                      // by slot
-  std::vector<std::vector<std::uint32_t>> runs_;          // in the order of their first tasks
+  std::vector<std::uint32_t> before_;                   // on its lane
+  std::vector<std::uint32_t> waiters_, waiters_begin_;  // on other lanes
+  std::vector<std::uint32_t> run_of_;                   // first task of the run, or no_task
+  std::vector<std::uint32_t> known_;                    // by slot
+  std::vector<std::vector<std::uint32_t>> runs_;        // in the order of their first tasks
 };
 
 }  // namespace
 
-CompiledProgram join_runs(const CompiledProgram& program, double slowdown, const PrivateCollectives& collectives) {
+CompiledProgram join_runs(const CompiledProgram& program, double slowdown,
+                          const PrivateCollectives& collectives) {
   return Joiner(program, slowdown, collectives).join();
 }
 

@@ -19,7 +19,8 @@ constexpr std::uint32_t kMostWeight = 64;
 void check_options(const TaskGraph& tasks, const PlayOptions& options) {
   Problems problems;
   if (!(options.jitter >= 0) || !std::isfinite(options.jitter)) {
-    problems.add({}, fmt::format("jitter {} is not a share of a task's time", options.jitter), "use 0.01 for one percent");
+    problems.add({}, fmt::format("jitter {} is not a share of a task's time", options.jitter),
+                 "use 0.01 for one percent");
   }
   for (RankId rank : options.recorded) {
     if (rank.value < tasks.program_of.size()) continue;
@@ -32,32 +33,37 @@ void check_options(const TaskGraph& tasks, const PlayOptions& options) {
 // The first rank of each pipeline stage.
 std::vector<RankId> one_a_stage(const TaskGraph& tasks) {
   std::map<std::uint32_t, RankId> first;
-  for (std::uint32_t r = 0; r < tasks.program_of.size(); ++r) first.emplace(tasks.mesh.stage(RankId(r)), RankId(r));
+  for (std::uint32_t r = 0; r < tasks.program_of.size(); ++r)
+    first.emplace(tasks.mesh.stage(RankId(r)), RankId(r));
   std::vector<RankId> result;
   for (const auto& [stage, rank] : first) result.push_back(rank);
   return result;
 }
 
 // From the coarsest folding that the options allow down to none, until no weight is too large for a route.
-void fold_as_far_as_possible(const TaskGraph& tasks, const CostSource& costs, const PlayOptions& options, Preparation& result) {
+void fold_as_far_as_possible(const TaskGraph& tasks, const CostSource& costs, const PlayOptions& options,
+                             Preparation& result) {
   // The straggler factor stands for the spread that jitter draws.
   const PlayGraphOptions build{.stragglers = options.jitter == 0,
                                .join = options.fidelity == Fidelity::Fused && options.jitter == 0};
   const bool folded = options.fidelity != Fidelity::Full && options.fidelity != Fidelity::Replicas;
-  if (folded && options.jitter > 0) result.remark = "jitter keeps replicas apart: only tensor-parallel peers are folded";
+  if (folded && options.jitter > 0)
+    result.remark = "jitter keeps replicas apart: only tensor-parallel peers are folded";
   if (folded && options.jitter == 0) {
     result.classes = fold(tasks, costs, result.traffic, FoldStart::Alike);
     result.graph = build_play_graph(tasks, costs, result.traffic, result.classes, build);
     if (result.graph.largest_weight <= kMostWeight) return;
-    result.remark = fmt::format("a link carries {} times as many equal flows of one kind as of another: replicas are kept apart",
-                                result.graph.largest_weight);
+    result.remark = fmt::format(
+        "a link carries {} times as many equal flows of one kind as of another: replicas are kept apart",
+        result.graph.largest_weight);
   }
   if (options.fidelity != Fidelity::Full) {
     result.classes = fold(tasks, costs, result.traffic, FoldStart::TensorGroups);
     result.graph = build_play_graph(tasks, costs, result.traffic, result.classes, build);
     if (result.graph.largest_weight <= kMostWeight) return;
-    result.remark = fmt::format("a link carries {} times as many equal flows of one kind as of another: nothing is folded",
-                                result.graph.largest_weight);
+    result.remark =
+        fmt::format("a link carries {} times as many equal flows of one kind as of another: nothing is folded",
+                    result.graph.largest_weight);
   }
   result.classes = identity_classes(tasks, result.traffic, costs);
   result.graph = build_play_graph(tasks, costs, result.traffic, result.classes, build);
@@ -68,8 +74,10 @@ void fold_as_far_as_possible(const TaskGraph& tasks, const CostSource& costs, co
 Preparation prepare(const TaskGraph& tasks, const CostSource& costs, const PlayOptions& options) {
   check_options(tasks, options);
   Preparation result;
-  result.options = {.jitter = options.jitter, .seed = options.seed, .recorded = {}, .progress = options.progress};
-  if (options.record_times) result.options.recorded = options.recorded.empty() ? one_a_stage(tasks) : options.recorded;
+  result.options = {
+      .jitter = options.jitter, .seed = options.seed, .recorded = {}, .progress = options.progress};
+  if (options.record_times)
+    result.options.recorded = options.recorded.empty() ? one_a_stage(tasks) : options.recorded;
   const bool contention = options.fidelity != Fidelity::Estimate;
   result.traffic = find_traffic(tasks, costs, contention);
   if (contention) {
@@ -80,7 +88,8 @@ Preparation prepare(const TaskGraph& tasks, const CostSource& costs, const PlayO
   return result;
 }
 
-Playback finish(Player& player, const Preparation& preparation, const CostSource& costs, const PlayOptions& options) {
+Playback finish(Player& player, const Preparation& preparation, const CostSource& costs,
+                const PlayOptions& options) {
   player.check_finished();
   Playback playback = player.result();
   playback.fidelity = options.fidelity;
@@ -90,7 +99,8 @@ Playback finish(Player& player, const Preparation& preparation, const CostSource
   for (std::uint32_t link = 0; link < preparation.carried.size(); ++link) {
     if (preparation.carried[link] <= 0) continue;
     const double bytes = preparation.carried[link];
-    const auto [entry, fresh] = known.try_emplace({bytes, costs.capacity(LinkId(link)).value}, playback.links.size());
+    const auto [entry, fresh] =
+        known.try_emplace({bytes, costs.capacity(LinkId(link)).value}, playback.links.size());
     if (fresh) {
       playback.links.push_back({LinkId(link), 1, Bytes(bytes)});
     } else {

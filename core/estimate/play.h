@@ -17,7 +17,7 @@ struct Preparation {
   Classes classes;
   PlayGraph graph;
   PlayerOptions options;
-  std::vector<double> carried;   // by link; empty when nothing is shared
+  std::vector<double> carried;  // by link; empty when nothing is shared
   std::string remark;
 };
 

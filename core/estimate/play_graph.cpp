@@ -54,10 +54,11 @@ class Builder {
       const ProgramId program = graph_.program_of[first[c]];
       const DeviceId device(graph_.device_of[first[c]]);
       const IssueTimes issue = issue_times(rank.representative);
-      const auto [entry, fresh] = compiled.try_emplace({program, costs_.device_key(device), issue}, result_.programs.size());
+      const auto [entry, fresh] =
+          compiled.try_emplace({program, costs_.device_key(device), issue}, result_.programs.size());
       if (fresh) {
-        result_.programs.push_back(
-            compile(graph_, program, communications(rank.representative), issue, costs_, device, options_.stragglers));
+        result_.programs.push_back(compile(graph_, program, communications(rank.representative), issue, costs_,
+                                           device, options_.stragglers));
       }
       rank.program = entry->second;
       rank.slowdown = costs_.slowdown(device);
@@ -78,7 +79,8 @@ class Builder {
     };
     IssueTimes issue;
     for (const AxisUse& use : mine.axes) {
-      issue.collectives.push_back(of_channel(traffic_.group_channel(use.axis, graph_.mesh.place(rank, use.axis).group), use.works.size()));
+      issue.collectives.push_back(of_channel(
+          traffic_.group_channel(use.axis, graph_.mesh.place(rank, use.axis).group), use.works.size()));
     }
     for (std::uint32_t s = 0; s < mine.sends.size(); ++s) {
       issue.sends.push_back(of_channel(traffic_.route_channel(rank, s), mine.sends[s].sizes.size()));
@@ -112,10 +114,11 @@ class Builder {
       for (std::size_t axis = 0; axis < program.axis_slots.size(); ++axis) {
         collectives.push_back(private_collectives(result_.channels[result_.group_of[rank.group_begin + axis]]));
       }
-      const auto [entry, fresh] = joined.try_emplace({rank.program, rank.slowdown, collectives}, programs.size());
+      const auto [entry, fresh] =
+          joined.try_emplace({rank.program, rank.slowdown, collectives}, programs.size());
       if (fresh) programs.push_back(join_runs(program, rank.slowdown, collectives));
       rank.program = entry->second;
-      rank.slowdown = 1;   // in the joined durations
+      rank.slowdown = 1;  // in the joined durations
     }
     result_.programs = std::move(programs);
   }
@@ -143,7 +146,8 @@ class Builder {
   void add_peer(const RankClass& rank, const PeerUse& use, bool sending, std::uint32_t index) {
     const GroupPlace me = graph_.mesh.place(rank.representative, use.axis);
     const RankId other = graph_.mesh.member(use.axis, me.group, use.peer);
-    const std::vector<PeerUse>& other_uses = sending ? communications(other).receives : communications(other).sends;
+    const std::vector<PeerUse>& other_uses =
+        sending ? communications(other).receives : communications(other).sends;
     const std::uint32_t other_index = index_of(other_uses, use.axis, me.place);
     const std::uint32_t route = sending ? traffic_.route_channel(rank.representative, index)
                                         : traffic_.route_channel(other, other_index);
@@ -154,7 +158,8 @@ class Builder {
   }
 
   // Messages of a's send (or receive) to those of b's receive (or send), by a's task.
-  std::uint32_t pairing(std::uint32_t a, std::uint32_t b, bool sending, std::uint32_t index, std::uint32_t other_index) {
+  std::uint32_t pairing(std::uint32_t a, std::uint32_t b, bool sending, std::uint32_t index,
+                        std::uint32_t other_index) {
     const auto [entry, fresh] =
         known_pairings_.try_emplace({a, b, sending, index, other_index}, result_.pairings.size());
     if (!fresh) return entry->second;
@@ -170,7 +175,8 @@ class Builder {
     std::vector<std::uint32_t>& tasks = result_.pairings.emplace_back(mine.size(), no_task);
     for (std::uint32_t t = 0; t < mine.size(); ++t) {
       if (!matches(mine[t], sending, index)) continue;
-      if (const auto found = task_of_message.find(mine[t].message); found != task_of_message.end()) tasks[t] = found->second;
+      if (const auto found = task_of_message.find(mine[t].message); found != task_of_message.end())
+        tasks[t] = found->second;
     }
     return entry->second;
   }
@@ -191,7 +197,8 @@ class Builder {
       result.entry_end = static_cast<std::uint32_t>(result_.entries.size());
       result.pattern_begin = static_cast<std::uint32_t>(result_.pattern_parts.size()) - 1;
       for (std::uint32_t p = channel.pattern_begin; p < channel.pattern_end; ++p) {
-        for (std::uint32_t i = traffic_.pattern_parts[p]; i < traffic_.pattern_parts[p + 1]; ++i) add_part(traffic_.parts[i]);
+        for (std::uint32_t i = traffic_.pattern_parts[p]; i < traffic_.pattern_parts[p + 1]; ++i)
+          add_part(traffic_.parts[i]);
         result_.pattern_parts.push_back(static_cast<std::uint32_t>(result_.parts.size()));
       }
     }
@@ -202,7 +209,8 @@ class Builder {
     if (channel.collective) {
       const std::size_t size = graph_.mesh.size(channel.axis);
       for (std::uint32_t place = 0; place < size; ++place) {
-        result_.members.push_back(classes_.of_rank[graph_.mesh.member(channel.axis, channel.group, place).value]);
+        result_.members.push_back(
+            classes_.of_rank[graph_.mesh.member(channel.axis, channel.group, place).value]);
       }
       const auto begin = result_.members.begin() + result.member_begin;
       std::sort(begin, result_.members.end());
@@ -263,8 +271,10 @@ class Builder {
   }
 
   std::uint32_t& weight_of(const PlayPart& part, std::uint32_t link) {
-    const auto begin = result_.part_links.begin() + part.link_begin, end = result_.part_links.begin() + part.link_end;
-    const auto found = std::lower_bound(begin, end, link, [](const WeightedLink& use, std::uint32_t l) { return use.link < l; });
+    const auto begin = result_.part_links.begin() + part.link_begin,
+               end = result_.part_links.begin() + part.link_end;
+    const auto found = std::lower_bound(begin, end, link,
+                                        [](const WeightedLink& use, std::uint32_t l) { return use.link < l; });
     check(found != end && found->link == link, "equal flows use equal link classes");
     return found->weight;
   }
@@ -275,7 +285,8 @@ class Builder {
   const Classes& classes_;
   const PlayGraphOptions& options_;
   PlayGraph result_;
-  std::map<std::tuple<std::uint32_t, std::uint32_t, bool, std::uint32_t, std::uint32_t>, std::uint32_t> known_pairings_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, bool, std::uint32_t, std::uint32_t>, std::uint32_t>
+      known_pairings_;
   std::vector<std::uint32_t> scratch_;
 };
 

@@ -1,4 +1,5 @@
-// What a player plays: one rank, group, route and link of each class, with who meets whom and which flows load which links.
+// What a player plays: one rank, group, route and link of each class, with who meets whom and which flows load
+// which links.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -19,25 +20,25 @@ struct Classes {
 
 struct RankClass {
   RankId representative;
-  std::uint32_t size = 1;              // ranks that behave as this one
-  std::uint32_t program = 0;           // in PlayGraph::programs
+  std::uint32_t size = 1;     // ranks that behave as this one
+  std::uint32_t program = 0;  // in PlayGraph::programs
   double slowdown = 1;
-  std::uint32_t group_begin = 0;       // in PlayGraph::group_of: a channel class an axis of the program
-  std::uint32_t send_begin = 0;        // in PlayGraph::peers: one a send, then one a receive of the program
+  std::uint32_t group_begin = 0;  // in PlayGraph::group_of: a channel class an axis of the program
+  std::uint32_t send_begin = 0;   // in PlayGraph::peers: one a send, then one a receive of the program
   std::uint32_t receive_begin = 0;
 };
 
 // The other end of a rank class's messages.
 struct PeerClass {
-  std::uint32_t rank = 0;              // class
-  std::uint32_t channel = 0;           // class
-  std::uint32_t pairing = 0;           // in PlayGraph::pairings
+  std::uint32_t rank = 0;     // class
+  std::uint32_t channel = 0;  // class
+  std::uint32_t pairing = 0;  // in PlayGraph::pairings
 };
 
-// Flow of one part over link classes; a weight counts equal flows of the class that cross one link, after division by
-// the link's own common factor.
+// Flow of one part over link classes; a weight counts equal flows of the class that cross one link, after
+// division by the link's own common factor.
 struct WeightedLink {
-  std::uint32_t link = 0;              // class
+  std::uint32_t link = 0;  // class
   std::uint32_t weight = 1;
 };
 struct PlayPart {
@@ -46,16 +47,16 @@ struct PlayPart {
 };
 
 struct ChannelClass {
-  std::uint32_t size = 1;              // groups or routes that behave as this one
-  std::uint32_t member_begin = 0, member_end = 0;     // collectives: rank classes that must arrive
-  std::uint32_t entry_begin = 0, entry_end = 0;       // in PlayGraph::entries
-  std::uint32_t pattern_begin = 0;                    // in PlayGraph::pattern_parts
+  std::uint32_t size = 1;                          // groups or routes that behave as this one
+  std::uint32_t member_begin = 0, member_end = 0;  // collectives: rank classes that must arrive
+  std::uint32_t entry_begin = 0, entry_end = 0;    // in PlayGraph::entries
+  std::uint32_t pattern_begin = 0;                 // in PlayGraph::pattern_parts
 };
 
 struct LinkClass {
   LinkId representative;
   std::uint32_t size = 1;
-  double capacity = 0;                 // B/s, divided by the common factor of the weights
+  double capacity = 0;  // B/s, divided by the common factor of the weights
 };
 
 struct PlayGraph {
@@ -66,7 +67,7 @@ struct PlayGraph {
   std::vector<std::uint32_t> group_of;
   std::vector<PeerClass> peers;
   std::vector<std::uint32_t> members;
-  std::vector<ChannelEntry> entries;   // pattern == no_pattern: a timed operation
+  std::vector<ChannelEntry> entries;  // pattern == no_pattern: a timed operation
   std::vector<std::uint32_t> pattern_parts;
   std::vector<PlayPart> parts;
   std::vector<WeightedLink> part_links;
@@ -76,12 +77,13 @@ struct PlayGraph {
 };
 
 struct PlayGraphOptions {
-  bool stragglers = true;              // apply CostSource::straggler_factor
-  bool join = false;                   // join runs of tasks that nothing else can touch
+  bool stragglers = true;  // apply CostSource::straggler_factor
+  bool join = false;       // join runs of tasks that nothing else can touch
 };
 
 // Representatives are the first of each class.
-PlayGraph build_play_graph(const TaskGraph&, const CostSource&, const Traffic&, const Classes&, const PlayGraphOptions&);
+PlayGraph build_play_graph(const TaskGraph&, const CostSource&, const Traffic&, const Classes&,
+                           const PlayGraphOptions&);
 
 // Every rank, channel and link its own class.
 Classes identity_classes(const TaskGraph&, const Traffic&, const CostSource&);

@@ -28,8 +28,8 @@ double normal_draw(std::uint64_t key) {
 
 }  // namespace
 
-Player::Player(const TaskGraph& tasks, const PlayGraph& graph, const Classes& classes, const PlayerOptions& options,
-               FlowPort* port)
+Player::Player(const TaskGraph& tasks, const PlayGraph& graph, const Classes& classes,
+               const PlayerOptions& options, FlowPort* port)
     : tasks_(tasks), graph_(graph), options_(options), port_(port) {
   ranks_.resize(graph.ranks.size());
   for (std::uint32_t r = 0; r < graph.ranks.size(); ++r) {
@@ -48,7 +48,8 @@ Player::Player(const TaskGraph& tasks, const PlayGraph& graph, const Classes& cl
       const std::uint32_t r = graph.members[m];
       const CompiledProgram& p = program(r);
       const auto groups = graph.group_of.begin() + graph.ranks[r].group_begin;
-      // A member whose program never meets this axis has no slot; the collective then stays blocked and is reported.
+      // A member whose program never meets this axis has no slot; the collective then stays blocked and is
+      // reported.
       members_[m] = {r, static_cast<std::uint32_t>(p.lanes.size())};
       for (std::uint32_t axis = 0; axis < p.axis_slots.size(); ++axis) {
         if (groups[axis] == c) members_[m].slot = p.axis_slots[axis];
@@ -60,7 +61,8 @@ Player::Player(const TaskGraph& tasks, const PlayGraph& graph, const Classes& cl
     check(rank.value < classes.of_rank.size(), "a recorded rank exists");
     const std::uint32_t r = classes.of_rank[rank.value];
     if (record_of[r] == 0) {
-      records_.push_back({r, std::vector<TaskTimes>(program(r).origin_count), std::vector<Cause>(program(r).lanes.size())});
+      records_.push_back(
+          {r, std::vector<TaskTimes>(program(r).origin_count), std::vector<Cause>(program(r).lanes.size())});
       record_of[r] = static_cast<std::uint32_t>(records_.size());
       ranks_[r].record = record_of[r];
     }
@@ -68,23 +70,28 @@ Player::Player(const TaskGraph& tasks, const PlayGraph& graph, const Classes& cl
   }
   if (options.jitter > 0) {
     ranks_of_class_.resize(graph.ranks.size());
-    for (std::uint32_t rank = 0; rank < classes.of_rank.size(); ++rank) ranks_of_class_[classes.of_rank[rank]].push_back(rank);
+    for (std::uint32_t rank = 0; rank < classes.of_rank.size(); ++rank)
+      ranks_of_class_[classes.of_rank[rank]].push_back(rank);
   }
 }
 
 void Player::begin() {
   for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
     const std::size_t slots = program(r).lanes.size();
-    for (std::uint32_t slot = 0; slot < slots; ++slot) try_start(r, slot, 0, {.held_by = HeldBy::Nothing, .rank = r});
+    for (std::uint32_t slot = 0; slot < slots; ++slot)
+      try_start(r, slot, 0, {.held_by = HeldBy::Nothing, .rank = r});
   }
 }
 
-void Player::push(double time, std::uint32_t operation, std::uint32_t version) { queue_.push(time, operation, version); }
+void Player::push(double time, std::uint32_t operation, std::uint32_t version) {
+  queue_.push(time, operation, version);
+}
 
 void Player::fire() {
   const TimedEvent event = queue_.pop();
   if (++events_ % kEventsBetweenProgress == 0 && options_.progress) {
-    stopped_ = !options_.progress(static_cast<double>(tasks_done_) / static_cast<double>(std::max<std::size_t>(tasks_total_, 1)));
+    stopped_ = !options_.progress(static_cast<double>(tasks_done_) /
+                                  static_cast<double>(std::max<std::size_t>(tasks_total_, 1)));
   }
   if (event.operation < lanes_.size()) {
     lane_event(event.operation, event.version, event.time);
@@ -169,7 +176,8 @@ void Player::time_compute(std::uint32_t r, double now, double old_slowdown) {
   const PlayedTask& task = p.tasks[l.head];
   RankState& rank = ranks_[r];
   if (now > rank.since) {
-    rank.remaining = std::max(0.0, rank.remaining - (now - rank.since) / (1 + task.compute_share * (old_slowdown - 1)));
+    rank.remaining =
+        std::max(0.0, rank.remaining - (now - rank.since) / (1 + task.compute_share * (old_slowdown - 1)));
     rank.since = now;
   }
   push(std::max(rank.since + rank.remaining * overlap_factor(r, task), task.floor), rank.lane_begin + task.slot,
@@ -217,7 +225,8 @@ void Player::meet(std::uint32_t r, std::uint32_t t, const PlayedTask& task, doub
   LaneState& mine = lane(r, task.slot);
   const double start = std::max(mine.time, theirs.time);
   if (theirs.time <= mine.time) {
-    if (ranks_[peer.rank].record > 0) remember_cause(peer.rank, other_task.slot, {HeldBy::Peer, cause.rank, cause.task});
+    if (ranks_[peer.rank].record > 0)
+      remember_cause(peer.rank, other_task.slot, {HeldBy::Peer, cause.rank, cause.task});
   } else if (ranks_[r].record > 0) {
     remember_cause(r, task.slot, {HeldBy::Peer, peer.rank, no_task});
   }
@@ -298,7 +307,7 @@ void Player::group_event(std::uint32_t channel, double now) {
 void Player::lane_event(std::uint32_t operation, std::uint32_t version, double now) {
   const std::uint32_t r = rank_of_lane_[operation], slot = operation - ranks_[r].lane_begin;
   LaneState& l = lanes_[operation];
-  if (version != 0) {   // a computation: only its newest date counts
+  if (version != 0) {  // a computation: only its newest date counts
     if (version == ranks_[r].version && l.status == Status::Running) complete(r, slot, l.time, now);
     return;
   }

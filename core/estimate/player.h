@@ -1,4 +1,5 @@
-// The engine that estimate and simulate share: ready set, lanes in order, rendezvous, host launches, overlap, jitter.
+// The engine that estimate and simulate share: ready set, lanes in order, rendezvous, host launches, overlap,
+// jitter.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -27,20 +28,22 @@ struct PlayerOptions {
   std::function<bool(double)> progress;
 };
 
-// Owns the dates of timed operations; the caller owns the clock: it advances to the earlier of next_time() and the next end
-// of a flow, and says so. An operation is a lane (its running task) or a channel class (its running collective).
+// Owns the dates of timed operations; the caller owns the clock: it advances to the earlier of next_time() and
+// the next end of a flow, and says so. An operation is a lane (its running task) or a channel class (its
+// running collective).
 class Player {
  public:
   // Without a port every communication takes its time alone. `graph`, `tasks` and `classes` outlive the player.
-  Player(const TaskGraph& tasks, const PlayGraph& graph, const Classes& classes, const PlayerOptions&, FlowPort* = nullptr);
+  Player(const TaskGraph& tasks, const PlayGraph& graph, const Classes& classes, const PlayerOptions&,
+         FlowPort* = nullptr);
 
-  void begin();                                 // at time 0
+  void begin();  // at time 0
   bool has_timed() const { return !queue_.empty(); }
   double next_time() const { return queue_.top().time; }
-  void fire();                                  // the event at next_time()
+  void fire();  // the event at next_time()
   void flow_ended(std::uint32_t operation, double now);
 
-  bool stopped() const { return stopped_; }     // by progress
+  bool stopped() const { return stopped_; }  // by progress
   std::size_t flows_in_flight() const { return flows_in_flight_; }
   // Throws std::logic_error that names what waits, when tasks are left and nothing can happen any more.
   void check_finished() const;
@@ -49,33 +52,41 @@ class Player {
  private:
   enum class Status : std::uint8_t { Waiting, Arrived, Starting, Delaying, Flowing, Running };
   struct LaneState {
-    double time = 0;                            // arrived: since when it is ready; then: start of the task
+    double time = 0;  // arrived: since when it is ready; then: start of the task
     std::uint32_t head = no_task;
     Status status = Status::Waiting;
     std::uint16_t parts_left = 0;
   };
   struct RankState {
     std::uint32_t lane_begin = 0;
-    std::uint32_t version = 0;                  // of the running computation's date
-    double remaining = 0, since = 0;            // s of it without slow-down, and from when on
-    std::uint32_t communications = 0;           // running on this rank
-    std::uint32_t record = 0;                   // 1 + index in records_, 0: none
+    std::uint32_t version = 0;         // of the running computation's date
+    double remaining = 0, since = 0;   // s of it without slow-down, and from when on
+    std::uint32_t communications = 0;  // running on this rank
+    std::uint32_t record = 0;          // 1 + index in records_, 0: none
   };
   struct Cause {
     HeldBy held_by = HeldBy::Nothing;
-    std::uint32_t rank = 0, task = no_task;     // class, compiled task
+    std::uint32_t rank = 0, task = no_task;  // class, compiled task
   };
   struct GroupState {
-    double time = 0;                            // latest arrival; then: start of the collective
-    Cause last;                                 // why the latest member came so late
+    double time = 0;  // latest arrival; then: start of the collective
+    Cause last;       // why the latest member came so late
     std::uint32_t arrived = 0, entry = 0;
     Status status = Status::Waiting;
     std::uint32_t parts_left = 0;
   };
-  struct Member { std::uint32_t rank, slot; };
-  struct Record { std::uint32_t rank; std::vector<TaskTimes> times; std::vector<Cause> pending; };
+  struct Member {
+    std::uint32_t rank, slot;
+  };
+  struct Record {
+    std::uint32_t rank;
+    std::vector<TaskTimes> times;
+    std::vector<Cause> pending;
+  };
 
-  const CompiledProgram& program(std::uint32_t rank) const { return graph_.programs[graph_.ranks[rank].program]; }
+  const CompiledProgram& program(std::uint32_t rank) const {
+    return graph_.programs[graph_.ranks[rank].program];
+  }
   LaneState& lane(std::uint32_t rank, std::uint32_t slot) { return lanes_[ranks_[rank].lane_begin + slot]; }
   std::span<const Member> members(std::uint32_t channel) const {
     const ChannelClass& c = graph_.channels[channel];
@@ -118,9 +129,9 @@ class Player {
   std::vector<std::uint32_t> rank_of_lane_;
   std::vector<GroupState> groups_;
   std::vector<Member> members_;
-  std::vector<std::vector<std::uint32_t>> ranks_of_class_;   // filled with jitter only
+  std::vector<std::vector<std::uint32_t>> ranks_of_class_;  // filled with jitter only
   std::vector<Record> records_;
-  std::vector<std::pair<RankId, std::uint32_t>> wanted_;     // rank, index in records_
+  std::vector<std::pair<RankId, std::uint32_t>> wanted_;  // rank, index in records_
   double end_ = 0;
   std::size_t tasks_total_ = 0, tasks_done_ = 0, events_ = 0, flows_ = 0, timed_ = 0, flows_in_flight_ = 0;
   bool stopped_ = false;

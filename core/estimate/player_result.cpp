@@ -38,7 +38,8 @@ void Player::record(std::uint32_t r, std::uint32_t slot, std::uint32_t t, double
     record.times[p.tasks[t].origin] = times;
     return;
   }
-  // A joined run: its tasks one after the other, the computations stretched evenly if overlap made the run longer.
+  // A joined run: its tasks one after the other, the computations stretched evenly if overlap made the run
+  // longer.
   const auto begin = p.pieces.begin() + p.pieces_begin[t], stop = p.pieces.begin() + p.pieces_begin[t + 1];
   const double slowed = std::max(0.0, end - std::max(start + p.tasks[t].duration, p.tasks[t].floor));
   const double compute = p.tasks[t].duration * p.tasks[t].compute_share;
@@ -54,7 +55,8 @@ void Player::record(std::uint32_t r, std::uint32_t slot, std::uint32_t t, double
     inner.end = Seconds(piece + 1 == stop ? end : at);
     if (piece == begin) continue;
     const auto before = piece - 1;
-    const bool same_lane = tasks_.programs[p.program].tasks[before->origin].lane == tasks_.programs[p.program].tasks[piece->origin].lane;
+    const bool same_lane = tasks_.programs[p.program].tasks[before->origin].lane ==
+                           tasks_.programs[p.program].tasks[piece->origin].lane;
     inner.held_by = host ? HeldBy::Host : same_lane ? HeldBy::Lane : HeldBy::Dependency;
     inner.cause_rank = r;
     inner.cause_task = before->origin;
@@ -77,7 +79,8 @@ void Player::check_finished() const {
     if (heads.empty()) continue;
     blocked += (named++ > 0 ? "; " : "") + heads;
   }
-  throw std::logic_error(fmt::format("the task graph is blocked with {} of {} tasks done: {}", tasks_done_, tasks_total_, blocked));
+  throw std::logic_error(fmt::format("the task graph is blocked with {} of {} tasks done: {}", tasks_done_,
+                                     tasks_total_, blocked));
 }
 
 Playback Player::result() {
@@ -91,7 +94,8 @@ Playback Player::result() {
   // A class speaks as the rank that was asked for, or as its representative.
   std::vector<std::uint32_t> speaker(ranks_.size());
   for (std::uint32_t r = 0; r < ranks_.size(); ++r) speaker[r] = graph_.ranks[r].representative.value;
-  for (auto wanted = wanted_.rbegin(); wanted != wanted_.rend(); ++wanted) speaker[records_[wanted->second].rank] = wanted->first.value;
+  for (auto wanted = wanted_.rbegin(); wanted != wanted_.rend(); ++wanted)
+    speaker[records_[wanted->second].rank] = wanted->first.value;
   for (Record& record : records_) {
     for (TaskTimes& times : record.times) times.cause_rank = speaker[times.cause_rank];
   }

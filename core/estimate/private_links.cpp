@@ -9,13 +9,14 @@ namespace {
 constexpr std::uint64_t kNobody = ~std::uint64_t{0};
 constexpr std::uint64_t kShared = kNobody - 1;
 
-// Channels with one user never communicate at the same time: a group's collectives follow each other on its lane, and so
-// do the messages of one lane of a sender.
+// Channels with one user never communicate at the same time: a group's collectives follow each other on its
+// lane, and so do the messages of one lane of a sender.
 std::uint64_t user_of(const TaskGraph& graph, const Traffic& traffic, std::uint32_t c) {
   const Channel& channel = traffic.channels[c];
   if (channel.collective) return c;
   const std::uint32_t send = c - traffic.first_route[channel.sender.value];
-  const std::uint32_t lanes = traffic.communications[graph.program_of[channel.sender.value].value].sends[send].lanes;
+  const std::uint32_t lanes =
+      traffic.communications[graph.program_of[channel.sender.value].value].sends[send].lanes;
   if (!std::has_single_bit(lanes)) return kShared;
   return (std::uint64_t{1} << 40) | (std::uint64_t{channel.sender.value} << 8) |
          static_cast<std::uint64_t>(std::countr_zero(lanes));
@@ -44,8 +45,8 @@ std::vector<bool> shared_links(const TaskGraph& graph, const Traffic& traffic, s
 }
 
 // The shared links of a part and the slowest of the others.
-void keep_links(const CostSource& costs, const std::vector<bool>& shared, const Traffic& traffic, const TrafficPart& part,
-                std::vector<LinkId>& kept) {
+void keep_links(const CostSource& costs, const std::vector<bool>& shared, const Traffic& traffic,
+                const TrafficPart& part, std::vector<LinkId>& kept) {
   LinkId slowest;
   double capacity = 0;
   for (LinkId link : traffic.part_links(part)) {

@@ -7,10 +7,10 @@
 namespace tandem {
 
 struct TimedEvent {
-  double time = 0;               // s
+  double time = 0;  // s
   std::uint64_t order = 0;
-  std::uint32_t operation = 0;   // of the player
-  std::uint32_t version = 0;     // an operation that was timed anew leaves its older dates behind
+  std::uint32_t operation = 0;  // of the player
+  std::uint32_t version = 0;    // an operation that was timed anew leaves its older dates behind
 };
 
 // A heap of four children a node: shallower than a binary one, and the children share a cache line or two.

@@ -16,10 +16,12 @@ constexpr double kSameShare = 1e-9;
 
 class Walk {
  public:
-  Walk(const TaskGraph& graph, const CostSource& costs, bool links) : graph_(graph), costs_(costs), with_links_(links) {}
+  Walk(const TaskGraph& graph, const CostSource& costs, bool links)
+      : graph_(graph), costs_(costs), with_links_(links) {}
 
   Traffic run() {
-    for (const Program& program : graph_.programs) traffic_.communications.push_back(communications_of(graph_, program));
+    for (const Program& program : graph_.programs)
+      traffic_.communications.push_back(communications_of(graph_, program));
     traffic_.pattern_parts.push_back(0);
     for (std::size_t a = 0; a < static_cast<std::size_t>(Axis::Count); ++a) visit_axis(static_cast<Axis>(a));
     traffic_.first_route.reserve(graph_.program_of.size() + 1);
@@ -36,9 +38,11 @@ class Walk {
 
   void visit_axis(Axis axis) {
     traffic_.first_group[static_cast<std::size_t>(axis)] = static_cast<std::uint32_t>(traffic_.channels.size());
-    const bool used = std::any_of(traffic_.communications.begin(), traffic_.communications.end(), [&](const auto& c) {
-      return std::any_of(c.axes.begin(), c.axes.end(), [&](const AxisUse& use) { return use.axis == axis; });
-    });
+    const bool used =
+        std::any_of(traffic_.communications.begin(), traffic_.communications.end(), [&](const auto& c) {
+          return std::any_of(c.axes.begin(), c.axes.end(),
+                             [&](const AxisUse& use) { return use.axis == axis; });
+        });
     if (!used) return;
     const std::size_t size = graph_.mesh.size(axis);
     for (std::uint32_t group = 0; group < graph_.mesh.group_count(axis); ++group) {
@@ -96,7 +100,8 @@ class Walk {
       const std::uint64_t shape = costs_.shape(ends);
       const std::uint32_t pattern = with_links_ ? add_pattern(costs_.loads(ends[0], ends[1])) : no_pattern;
       for (std::size_t i = 0; i < use.sizes.size(); ++i) {
-        const auto [cached, fresh] = cost_cache_.try_emplace(mix(mix_number(shape, use.sizes[i].value), ~std::uint64_t{0}));
+        const auto [cached, fresh] =
+            cost_cache_.try_emplace(mix(mix_number(shape, use.sizes[i].value), ~std::uint64_t{0}));
         if (fresh) cached->second = costs_.message(use.sizes[i], ends[0], ends[1]);
         add_entry(cached->second, use.sizes[i], pattern, use.counts[i]);
       }
@@ -182,7 +187,12 @@ class Walk {
   void add_entry(const CommunicationCost& cost, Bytes size, std::uint32_t pattern, std::uint32_t count) {
     const double total = cost.latency.value + cost.transfer.value;
     check(total >= 0 && std::isfinite(total), "a communication's cost is a time");
-    ChannelEntry entry{.total = total, .delay = total, .size = size.value, .bytes = size.value, .pattern = no_pattern, .count = count,
+    ChannelEntry entry{.total = total,
+                       .delay = total,
+                       .size = size.value,
+                       .bytes = size.value,
+                       .pattern = no_pattern,
+                       .count = count,
                        .host = cost.host.value};
     const double wire = pattern == no_pattern ? 0 : wire_time(pattern, size);
     if (wire > 0) {

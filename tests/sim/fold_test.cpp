@@ -38,12 +38,22 @@ Case random_case(std::uint64_t seed) {
     return list[random() % list.size()];
   };
   Case result;
-  result.shape = {.tp = pick(1, 2, 4), .pp = pick(1, 2, 4), .dp = pick(2, 4), .microbatches = static_cast<std::uint32_t>(pick(2, 3, 6)),
-                  .layers = static_cast<std::uint32_t>(pick(1, 2)), .buckets = 2, .message_bytes = pick(1e5, 4e6, 3e7),
-                  .bucket_bytes = pick(1e6, 4e7, 3e8), .host = pick(0.0, 1e-4), .overlap = pick(true, false), .seed = seed};
+  result.shape = {.tp = pick(1, 2, 4),
+                  .pp = pick(1, 2, 4),
+                  .dp = pick(2, 4),
+                  .microbatches = static_cast<std::uint32_t>(pick(2, 3, 6)),
+                  .layers = static_cast<std::uint32_t>(pick(1, 2)),
+                  .buckets = 2,
+                  .message_bytes = pick(1e5, 4e6, 3e7),
+                  .bucket_bytes = pick(1e6, 4e7, 3e8),
+                  .host = pick(0.0, 1e-4),
+                  .overlap = pick(true, false),
+                  .seed = seed};
   result.machine = {.devices = static_cast<std::uint32_t>(result.shape.tp * result.shape.pp * result.shape.dp),
-                    .devices_per_node = static_cast<std::uint32_t>(pick(2, 4, 8)), .nodes_per_leaf = static_cast<std::uint32_t>(pick(1, 2)),
-                    .oversubscription = pick(1.0, 2.0, 8.0), .overlap = pick(1.0, 1.2)};
+                    .devices_per_node = static_cast<std::uint32_t>(pick(2, 4, 8)),
+                    .nodes_per_leaf = static_cast<std::uint32_t>(pick(1, 2)),
+                    .oversubscription = pick(1.0, 2.0, 8.0),
+                    .overlap = pick(1.0, 1.2)};
   return result;
 }
 
@@ -84,7 +94,8 @@ TEST_P(RandomPlan, RecordedTimesOfEveryRankEqualFull) {
   ASSERT_EQ(folded.ranks.size(), full.ranks.size());
   for (std::size_t r = 0; r < full.ranks.size(); ++r) {
     for (std::size_t t = 0; t < full.ranks[r].tasks.size(); ++t) {
-      ASSERT_NEAR(folded.ranks[r].tasks[t].end.value, full.ranks[r].tasks[t].end.value, 1e-9 * full.step_time.value)
+      ASSERT_NEAR(folded.ranks[r].tasks[t].end.value, full.ranks[r].tasks[t].end.value,
+                  1e-9 * full.step_time.value)
           << "rank " << r << " task " << t;
     }
   }
@@ -92,7 +103,7 @@ TEST_P(RandomPlan, RecordedTimesOfEveryRankEqualFull) {
 
 TEST_P(RandomPlan, JoinedRunsKeepEveryTime) {
   Case c = random_case(GetParam());
-  c.machine.overlap = 1;   // a slow-down that strikes inside a run is spread over it
+  c.machine.overlap = 1;  // a slow-down that strikes inside a run is spread over it
   if (GetParam() % 3 == 0) c.machine.slow[0] = 1.4;
   const TaskGraph graph = pipeline_graph(c.shape);
   const SyntheticCosts costs(c.machine);
@@ -101,9 +112,11 @@ TEST_P(RandomPlan, JoinedRunsKeepEveryTime) {
   EXPECT_LE(fused.tasks_played, folded.tasks_played);
   for (std::size_t r = 0; r < folded.ranks.size(); ++r) {
     for (std::size_t t = 0; t < folded.ranks[r].tasks.size(); ++t) {
-      ASSERT_NEAR(fused.ranks[r].tasks[t].start.value, folded.ranks[r].tasks[t].start.value, 1e-9 * folded.step_time.value)
+      ASSERT_NEAR(fused.ranks[r].tasks[t].start.value, folded.ranks[r].tasks[t].start.value,
+                  1e-9 * folded.step_time.value)
           << "rank " << r << " task " << t;
-      ASSERT_NEAR(fused.ranks[r].tasks[t].end.value, folded.ranks[r].tasks[t].end.value, 1e-9 * folded.step_time.value);
+      ASSERT_NEAR(fused.ranks[r].tasks[t].end.value, folded.ranks[r].tasks[t].end.value,
+                  1e-9 * folded.step_time.value);
     }
   }
 }
@@ -133,7 +146,8 @@ TEST(Fold, JitterOfTensorPeersIsTheLargestDraw) {
     Collective reduce;
     reduce.axis = Axis::Tensor;
     reduce.size = Bytes(1e6);
-    after = {builder.add(p, Lane::Tensor, reduce, {builder.add(p, Lane::Compute, seconds_of_work(0.1), after)})};
+    after = {
+        builder.add(p, Lane::Tensor, reduce, {builder.add(p, Lane::Compute, seconds_of_work(0.1), after)})};
   }
   const SyntheticCosts costs({.devices = 8});
   PlayOptions options = at(Fidelity::Full);
@@ -152,21 +166,28 @@ TEST(Fold, EqualFlowsOfOneLinkAreWeighed) {
   const ProgramId sender = builder.add_program(), receiver = builder.add_program();
   builder.add(sender, Lane::SendNext, Send{Axis::Pipeline, 1, Bytes(50e9)}, {}, 0);
   builder.add(receiver, Lane::ReceivePrevious, Receive{Axis::Pipeline, 0, Bytes(50e9)}, {}, 0);
-  for (std::uint32_t r = 0; r < 8; ++r) builder.assign(RankId(r), builder.mesh().stage(RankId(r)) == 0 ? sender : receiver);
-  const SyntheticCosts costs({.devices = 8, .devices_per_node = 4, .nodes_per_leaf = 1, .oversubscription = 2, .latency = 0});
+  for (std::uint32_t r = 0; r < 8; ++r)
+    builder.assign(RankId(r), builder.mesh().stage(RankId(r)) == 0 ? sender : receiver);
+  const SyntheticCosts costs(
+      {.devices = 8, .devices_per_node = 4, .nodes_per_leaf = 1, .oversubscription = 2, .latency = 0});
   const Playback playback = simulate_in_child(builder.graph(), costs, at(Fidelity::Folded));
   EXPECT_EQ(playback.rank_classes, 2u);
   EXPECT_EQ(playback.flows_played, 1u);
-  EXPECT_NEAR(playback.step_time.value, 2, 1e-9);   // four ports' bytes over half of their rate
+  EXPECT_NEAR(playback.step_time.value, 2, 1e-9);  // four ports' bytes over half of their rate
 }
 
-// Two data-parallel rings cross the uplinks that four pipelines also cross: their weights differ, and so do the shares.
+// Two data-parallel rings cross the uplinks that four pipelines also cross: their weights differ, and so do the
+// shares.
 TEST(Fold, UnequalWeightsKeepTheirRatio) {
-  const TaskGraph graph = pipeline_graph({.tp = 2, .pp = 2, .dp = 4, .message_bytes = 3e7, .bucket_bytes = 3e8});
-  const SyntheticCosts costs({.devices = 16, .devices_per_node = 2, .nodes_per_leaf = 2, .oversubscription = 8});
+  const TaskGraph graph =
+      pipeline_graph({.tp = 2, .pp = 2, .dp = 4, .message_bytes = 3e7, .bucket_bytes = 3e8});
+  const SyntheticCosts costs(
+      {.devices = 16, .devices_per_node = 2, .nodes_per_leaf = 2, .oversubscription = 8});
   Traffic traffic = find_traffic(graph, costs, true);
   drop_private_links(graph, costs, traffic);
-  EXPECT_GT(build_play_graph(graph, costs, traffic, fold(graph, costs, traffic, FoldStart::Alike), {}).largest_weight, 1u);
+  EXPECT_GT(
+      build_play_graph(graph, costs, traffic, fold(graph, costs, traffic, FoldStart::Alike), {}).largest_weight,
+      1u);
   const Playback full = simulate_in_child(graph, costs, at(Fidelity::Full));
   const Playback folded = simulate_in_child(graph, costs, at(Fidelity::Folded));
   EXPECT_LT(folded.rank_classes, full.rank_classes);

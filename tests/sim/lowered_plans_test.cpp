@@ -1,4 +1,5 @@
-// Random plans, lowered and costed for real, on fabrics with and without oversubscription: every fidelity agrees.
+// Random plans, lowered and costed for real, on fabrics with and without oversubscription: every fidelity
+// agrees.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -33,8 +34,9 @@ PlanSpec random_plan(std::mt19937& random) {
   spec.overlap_grad_reduce = pick(random, {false, true});
   spec.overlap_param_gather = pick(random, {false, true});
   spec.overlap_p2p_comm = pick(random, {false, true});
-  spec.schedule = pick(random, {ScheduleKind::GPipe, ScheduleKind::OneForwardOneBackward, ScheduleKind::Interleaved,
-                                ScheduleKind::ZeroBubbleH1, ScheduleKind::ZeroBubbleV, ScheduleKind::DualPipe});
+  spec.schedule =
+      pick(random, {ScheduleKind::GPipe, ScheduleKind::OneForwardOneBackward, ScheduleKind::Interleaved,
+                    ScheduleKind::ZeroBubbleH1, ScheduleKind::ZeroBubbleV, ScheduleKind::DualPipe});
   if (spec.schedule == ScheduleKind::Interleaved) spec.virtual_pipeline_model_parallel_size = 2;
   return spec;
 }
@@ -49,7 +51,8 @@ struct Case {
 // The seed's first plan that is not refused.
 Case random_case(unsigned seed) {
   std::mt19937 random(seed);
-  const std::vector<ModelSpec> models = {testing::small_gpt(8), testing::small_llama(8), testing::small_mixtral(8)};
+  const std::vector<ModelSpec> models = {testing::small_gpt(8), testing::small_llama(8),
+                                         testing::small_mixtral(8)};
   static const Catalog catalog = read_catalog(TANDEM_SOURCE_DIR "/scenarios/clusters");
   static const auto calibration = read_calibration(TANDEM_SOURCE_DIR "/scenarios/calibrations");
   for (;;) {
@@ -63,12 +66,15 @@ Case random_case(unsigned seed) {
       machine.fabric = FabricSpec{};
       machine.fabric.kind = pick(random, {FabricKind::SingleSwitch, FabricKind::FatTree, FabricKind::FatTree});
       machine.fabric.nodes_per_leaf = pick(random, {1, 2});
-      if (machine.fabric.kind == FabricKind::FatTree) machine.fabric.oversubscription = pick(random, {1.0, 4.0});
-      if (random() % 3 == 0) machine.slow_devices.push_back({.device = static_cast<std::uint32_t>(random() % graph.mesh.ranks()), .factor = 1.2});
+      if (machine.fabric.kind == FabricKind::FatTree)
+        machine.fabric.oversubscription = pick(random, {1.0, 4.0});
+      if (random() % 3 == 0)
+        machine.slow_devices.push_back(
+            {.device = static_cast<std::uint32_t>(random() % graph.mesh.ranks()), .factor = 1.2});
       const Cluster cluster = build_cluster(machine);
       return {std::move(plan), std::move(graph), cluster, CostModel(calibration, "megatron", cluster)};
     } catch (const InputError&) {
-      continue;   // refused by name: not this test's concern
+      continue;  // refused by name: not this test's concern
     }
   }
 }

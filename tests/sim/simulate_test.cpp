@@ -36,7 +36,8 @@ Collective all_reduce(double bytes, Axis axis) {
   return work;
 }
 
-// Two pairs of ranks in different nodes; both messages leave through the uplink of one leaf when leaves are nodes.
+// Two pairs of ranks in different nodes; both messages leave through the uplink of one leaf when leaves are
+// nodes.
 TaskGraph two_messages(double second_start) {
   GraphBuilder builder({.dp = 2, .pp = 2, .edp = 2});
   for (std::uint32_t dp = 0; dp < 2; ++dp) {
@@ -44,21 +45,27 @@ TaskGraph two_messages(double second_start) {
     const std::uint32_t a = builder.add(sender, Lane::Compute, seconds_of_work(dp == 0 ? 0 : second_start));
     builder.add(sender, Lane::SendNext, Send{Axis::Pipeline, 1, Bytes(50e9)}, {a}, 0);
     builder.add(receiver, Lane::ReceivePrevious, Receive{Axis::Pipeline, 0, Bytes(50e9)}, {}, 0);
-    builder.assign(builder.mesh().member(Axis::Pipeline, builder.mesh().place(RankId(dp), Axis::Pipeline).group, 0), sender);
-    builder.assign(builder.mesh().member(Axis::Pipeline, builder.mesh().place(RankId(dp), Axis::Pipeline).group, 1), receiver);
+    builder.assign(
+        builder.mesh().member(Axis::Pipeline, builder.mesh().place(RankId(dp), Axis::Pipeline).group, 0),
+        sender);
+    builder.assign(
+        builder.mesh().member(Axis::Pipeline, builder.mesh().place(RankId(dp), Axis::Pipeline).group, 1),
+        receiver);
   }
   return builder.graph();
 }
 
 TEST(Simulate, TwoFlowsOnOneLinkShareIt) {
-  const SyntheticCosts costs({.devices = 4, .devices_per_node = 2, .nodes_per_leaf = 1, .oversubscription = 2, .latency = 0});
+  const SyntheticCosts costs(
+      {.devices = 4, .devices_per_node = 2, .nodes_per_leaf = 1, .oversubscription = 2, .latency = 0});
   const TaskGraph graph = two_messages(0);
   EXPECT_NEAR(estimate(graph, costs, {}).step_time.value, 1, 1e-9);
   EXPECT_NEAR(simulate_in_child(graph, costs, at(Fidelity::Full)).step_time.value, 2, 1e-9);
 }
 
 TEST(Simulate, LateFlowTakesHalfOfWhatIsLeft) {
-  const SyntheticCosts costs({.devices = 4, .devices_per_node = 2, .nodes_per_leaf = 1, .oversubscription = 2, .latency = 0});
+  const SyntheticCosts costs(
+      {.devices = 4, .devices_per_node = 2, .nodes_per_leaf = 1, .oversubscription = 2, .latency = 0});
   PlayOptions options = at(Fidelity::Full);
   for (std::uint32_t r = 0; r < 4; ++r) options.recorded.push_back(RankId(r));
   const Playback playback = simulate_in_child(two_messages(0.5), costs, options);
@@ -70,10 +77,11 @@ TEST(Simulate, LateFlowTakesHalfOfWhatIsLeft) {
   EXPECT_NEAR(ends.back(), 2.0, 1e-9);
 }
 
-// Flows start from one SimGrid host whose star route is rewritten before each: 3.32 allows that after the platform is
-// sealed, and flows under way keep the route they started with.
+// Flows start from one SimGrid host whose star route is rewritten before each: 3.32 allows that after the
+// platform is sealed, and flows under way keep the route they started with.
 TEST(Simulate, RewrittenRouteLeavesRunningFlowsAlone) {
-  // Two pairs of nodes on leaves of their own. Both lanes of a sender could use its port, so all messages are flows.
+  // Two pairs of nodes on leaves of their own. Both lanes of a sender could use its port, so all messages are
+  // flows.
   GraphBuilder builder({.dp = 2, .pp = 2, .edp = 2});
   for (std::uint32_t dp = 0; dp < 2; ++dp) {
     const ProgramId sender = builder.add_program(), receiver = builder.add_program();
@@ -83,7 +91,8 @@ TEST(Simulate, RewrittenRouteLeavesRunningFlowsAlone) {
     builder.add(receiver, Lane::ReceivePrevious, Receive{Axis::Pipeline, 0, Bytes(50e9)}, {}, 0);
     builder.add(receiver, Lane::ReceiveNext, Receive{Axis::Pipeline, 0, Bytes(0)}, {}, 1);
     for (std::uint32_t stage = 0; stage < 2; ++stage) {
-      const RankId rank = builder.mesh().member(Axis::Pipeline, builder.mesh().place(RankId(dp), Axis::Pipeline).group, stage);
+      const RankId rank =
+          builder.mesh().member(Axis::Pipeline, builder.mesh().place(RankId(dp), Axis::Pipeline).group, stage);
       builder.assign(rank, stage == 0 ? sender : receiver);
       builder.place(rank, 2 * dp + stage);
     }
@@ -99,11 +108,11 @@ TEST(Simulate, LinksCarryTheBytesOfTheirRoutes) {
   const Playback playback = simulate_in_child(two_messages(0), costs, at(Fidelity::Folded));
   double bytes = 0;
   for (const LinkUse& link : playback.links) bytes += link.carried.value * link.multiplicity;
-  EXPECT_NEAR(bytes, 2 * 2 * 50e9 + 2 * 100e9, 1);   // two ports a message, and the two uplinks that carry both
+  EXPECT_NEAR(bytes, 2 * 2 * 50e9 + 2 * 100e9, 1);  // two ports a message, and the two uplinks that carry both
 }
 
-// Two stages of four replicas, a node each. Every task waits for the one before, and all ranks keep one order: no rank is in
-// two communications at once, so no port carries two flows.
+// Two stages of four replicas, a node each. Every task waits for the one before, and all ranks keep one order:
+// no rank is in two communications at once, so no port carries two flows.
 TaskGraph one_thing_at_a_time(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::uniform_real_distribution<double> amount(0.5, 1.5);
@@ -162,8 +171,9 @@ TEST(Simulate, RingAllReduceMeetsItsClosedForm) {
     const std::uint32_t first = builder.add(p, Lane::Data, all_reduce(1e9, Axis::Data));
     builder.add(p, Lane::Context, all_reduce(1e9, Axis::World), {first});
     const SyntheticCosts costs({.devices = 16, .devices_per_node = 1, .nodes_per_leaf = 16});
-    const double one = closed_form(CollectiveKind::AllReduce, Algorithm::Ring, static_cast<std::size_t>(ranks), Bytes(1e9),
-                                   Seconds(5e-6), Bandwidth(50e9)).value;
+    const double one = closed_form(CollectiveKind::AllReduce, Algorithm::Ring, static_cast<std::size_t>(ranks),
+                                   Bytes(1e9), Seconds(5e-6), Bandwidth(50e9))
+                           .value;
     const Playback playback = simulate_in_child(builder.graph(), costs, at(Fidelity::Full));
     EXPECT_EQ(playback.flows_played, 2u);
     EXPECT_NEAR(playback.step_time.value, 2 * one, 1e-9 * one);
@@ -172,7 +182,8 @@ TEST(Simulate, RingAllReduceMeetsItsClosedForm) {
 
 TEST(Simulate, RerunsAreBitEqual) {
   const TaskGraph graph = pipeline_graph({.tp = 2, .pp = 4, .dp = 4});
-  const SyntheticCosts costs({.devices = 32, .devices_per_node = 4, .nodes_per_leaf = 2, .oversubscription = 4});
+  const SyntheticCosts costs(
+      {.devices = 32, .devices_per_node = 4, .nodes_per_leaf = 2, .oversubscription = 4});
   PlayOptions options = at(Fidelity::Full);
   options.jitter = 0.02;
   const double first = simulate_in_child(graph, costs, options).step_time.value;
@@ -203,7 +214,8 @@ TEST(SimulateInChild, PassesOnWhatIsBlocked) {
   builder.add(sender, Lane::SendNext, Send{Axis::Pipeline, 1, Bytes(1)}, {}, 1);
   builder.add(receiver, Lane::ReceivePrevious, Receive{Axis::Pipeline, 0, Bytes(1)}, {}, 1);
   builder.add(receiver, Lane::ReceivePrevious, Receive{Axis::Pipeline, 0, Bytes(1)}, {}, 0);
-  EXPECT_THROW(simulate_in_child(builder.graph(), SyntheticCosts({.devices = 2}), at(Fidelity::Full)), std::logic_error);
+  EXPECT_THROW(simulate_in_child(builder.graph(), SyntheticCosts({.devices = 2}), at(Fidelity::Full)),
+               std::logic_error);
 }
 
 TEST(SimulateInChild, PassesOnInputErrors) {
@@ -216,7 +228,10 @@ TEST(SimulateInChild, PassesOnInputErrors) {
 
 class DyingCosts final : public CostSource {
  public:
-  std::uint32_t device_key(DeviceId) const override { std::raise(SIGKILL); return 0; }
+  std::uint32_t device_key(DeviceId) const override {
+    std::raise(SIGKILL);
+    return 0;
+  }
   double slowdown(DeviceId) const override { return 1; }
   ComputeCost compute(const Compute&, DeviceId) const override { return {}; }
   ComputeCost copy(const Copy&, DeviceId) const override { return {}; }
@@ -228,7 +243,9 @@ class DyingCosts final : public CostSource {
   std::uint64_t shape(std::span<const DeviceId>) const override { return 0; }
   CommunicationCost collective(const Collective&, std::span<const DeviceId>) const override { return {}; }
   CommunicationCost message(Bytes, DeviceId, DeviceId) const override { return {}; }
-  std::vector<LinkLoad> loads(const Collective&, Algorithm, std::span<const DeviceId>) const override { return {}; }
+  std::vector<LinkLoad> loads(const Collective&, Algorithm, std::span<const DeviceId>) const override {
+    return {};
+  }
   std::vector<LinkLoad> loads(DeviceId, DeviceId) const override { return {}; }
 };
 

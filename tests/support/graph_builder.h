@@ -1,4 +1,5 @@
-// Builds task graphs by hand, and whole pipelines of stages x tensor peers x replicas with random amounts of work.
+// Builds task graphs by hand, and whole pipelines of stages x tensor peers x replicas with random amounts of
+// work.
 #pragma once
 #include <cstdint>
 #include <random>
@@ -67,15 +68,16 @@ struct PipelineShape {
   std::uint32_t microbatches = 4, layers = 2, buckets = 2;
   double message_bytes = 4e6, tensor_bytes = 8e6, bucket_bytes = 40e6;
   double layer_seconds = 1e-3, host = 0;
-  bool overlap = true;            // bucket i leaves with the gradients of the last microbatch's layer i
-  std::uint64_t seed = 1;         // varies the work of stages and layers by up to 30 percent
+  bool overlap = true;     // bucket i leaves with the gradients of the last microbatch's layer i
+  std::uint64_t seed = 1;  // varies the work of stages and layers by up to 30 percent
 };
 
 // One stage's program of a one-forward-one-backward pipeline.
 class PipelineBuilder {
  public:
   explicit PipelineBuilder(const PipelineShape& shape)
-      : shape_(shape), builder_({.tp = shape.tp, .dp = shape.dp, .pp = shape.pp, .edp = shape.tp * shape.dp}),
+      : shape_(shape),
+        builder_({.tp = shape.tp, .dp = shape.dp, .pp = shape.pp, .edp = shape.tp * shape.dp}),
         random_(shape.seed) {}
 
   TaskGraph build() {
@@ -124,7 +126,8 @@ class PipelineBuilder {
   void forward(ProgramId p, std::uint32_t stage, std::uint32_t microbatch) {
     std::vector<std::uint32_t> after;
     if (stage > 0) {
-      after = {builder_.add(p, Lane::ReceivePrevious, Receive{Axis::Pipeline, stage - 1, Bytes(shape_.message_bytes)}, {},
+      after = {builder_.add(p, Lane::ReceivePrevious,
+                            Receive{Axis::Pipeline, stage - 1, Bytes(shape_.message_bytes)}, {},
                             message(stage - 1, microbatch, true))};
     }
     for (double seconds : forward_) after = {block(p, seconds, after)};
@@ -138,7 +141,8 @@ class PipelineBuilder {
   void backward(ProgramId p, std::uint32_t stage, std::uint32_t microbatch) {
     std::vector<std::uint32_t> after = forward_end_;
     if (stage + 1 < shape_.pp) {
-      after = {builder_.add(p, Lane::ReceiveNext, Receive{Axis::Pipeline, stage + 1, Bytes(shape_.message_bytes)}, {},
+      after = {builder_.add(p, Lane::ReceiveNext,
+                            Receive{Axis::Pipeline, stage + 1, Bytes(shape_.message_bytes)}, {},
                             message(stage, microbatch, false))};
     }
     for (double seconds : backward_) {
@@ -155,9 +159,11 @@ class PipelineBuilder {
     std::vector<std::uint32_t> reduced;
     if (shape_.dp > 1) {
       for (std::uint32_t bucket = 0; bucket < shape_.buckets; ++bucket) {
-        const std::uint32_t when = shape_.overlap ? std::min<std::uint32_t>(bucket, static_cast<std::uint32_t>(gradients_.size()) - 1)
-                                                  : static_cast<std::uint32_t>(gradients_.size()) - 1;
-        reduced.push_back(builder_.add(p, Lane::Data, exchange(CollectiveKind::ReduceScatter), {gradients_[when]}));
+        const std::uint32_t when =
+            shape_.overlap ? std::min<std::uint32_t>(bucket, static_cast<std::uint32_t>(gradients_.size()) - 1)
+                           : static_cast<std::uint32_t>(gradients_.size()) - 1;
+        reduced.push_back(
+            builder_.add(p, Lane::Data, exchange(CollectiveKind::ReduceScatter), {gradients_[when]}));
       }
     }
     const std::uint32_t step = builder_.add(p, Lane::Compute, seconds_of_work(shape_.layer_seconds), reduced);

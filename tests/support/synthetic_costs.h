@@ -1,4 +1,5 @@
-// A machine whose costs are closed formulas: nodes with wires of their own, a port a device, leaves with shared uplinks.
+// A machine whose costs are closed formulas: nodes with wires of their own, a port a device, leaves with shared
+// uplinks.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -13,12 +14,12 @@ namespace tandem::testing {
 
 struct SyntheticMachine {
   std::uint32_t devices = 8, devices_per_node = 8, nodes_per_leaf = 4;
-  double wire = 400e9, port = 50e9;          // B/s a device and direction
-  double oversubscription = 1;               // uplink of a leaf: its ports / this
-  double latency = 5e-6;                     // s a hop
+  double wire = 400e9, port = 50e9;  // B/s a device and direction
+  double oversubscription = 1;       // uplink of a leaf: its ports / this
+  double latency = 5e-6;             // s a hop
   double overlap = 1;
-  double issue = 0;                          // s of the host a communication
-  std::map<std::uint32_t, double> slow = {};   // factor by device
+  double issue = 0;                           // s of the host a communication
+  std::map<std::uint32_t, double> slow = {};  // factor by device
 };
 
 class SyntheticCosts final : public CostSource {
@@ -34,7 +35,9 @@ class SyntheticCosts final : public CostSource {
     const auto& pass = std::get<MemoryPass>(work.kernel);
     return {Seconds(pass.elements), Seconds(pass.bytes.value)};
   }
-  ComputeCost copy(const Copy& work, DeviceId) const override { return {work.size / Bandwidth(machine_.port), {}}; }
+  ComputeCost copy(const Copy& work, DeviceId) const override {
+    return {work.size / Bandwidth(machine_.port), {}};
+  }
   ComputeCost input(const WaitForInput& work) const override { return {{}, work.host}; }
   double overlap_slowdown(DeviceId) const override { return machine_.overlap; }
   double straggler_factor() const override { return 1; }
@@ -52,14 +55,16 @@ class SyntheticCosts final : public CostSource {
     std::uint64_t hash = mix(members.size());
     for (std::size_t i = 0; i < members.size(); ++i) {
       const DeviceId next = members[(i + 1) % members.size()];
-      hash = mix(hash, std::uint64_t{node(members[i]) == node(next)} * 2 + std::uint64_t{leaf(members[i]) == leaf(next)});
+      hash = mix(hash, std::uint64_t{node(members[i]) == node(next)} * 2 +
+                           std::uint64_t{leaf(members[i]) == leaf(next)});
     }
     return hash;
   }
 
   // Rings in place order: n - 1 steps (all-reduce twice as many), each with one latency.
   CommunicationCost collective(const Collective& work, std::span<const DeviceId> members) const override {
-    const double steps = static_cast<double>(members.size() - 1) * (work.kind == CollectiveKind::AllReduce ? 2 : 1);
+    const double steps =
+        static_cast<double>(members.size() - 1) * (work.kind == CollectiveKind::AllReduce ? 2 : 1);
     double transfer = 0;
     for (const LinkLoad& load : loads(work, Algorithm::Ring, members)) {
       transfer = std::max(transfer, load.share * work.size.value / capacity(load.link).value);
@@ -68,15 +73,18 @@ class SyntheticCosts final : public CostSource {
   }
   CommunicationCost message(Bytes size, DeviceId from, DeviceId to) const override {
     double slowest = 0;
-    for (const LinkLoad& load : loads(from, to)) slowest = std::max(slowest, size.value / capacity(load.link).value);
+    for (const LinkLoad& load : loads(from, to))
+      slowest = std::max(slowest, size.value / capacity(load.link).value);
     return {Seconds(machine_.latency), Seconds(slowest), Algorithm::Ring, "", Seconds(machine_.issue)};
   }
-  std::vector<LinkLoad> loads(const Collective& work, Algorithm, std::span<const DeviceId> members) const override {
+  std::vector<LinkLoad> loads(const Collective& work, Algorithm,
+                              std::span<const DeviceId> members) const override {
     std::map<LinkId, double> sum;
     const double share = bus_factor(work.kind, members.size());
     if (members.size() > 1) {
       for (std::size_t i = 0; i < members.size(); ++i) {
-        for (const LinkLoad& load : loads(members[i], members[(i + 1) % members.size()])) sum[load.link] += share;
+        for (const LinkLoad& load : loads(members[i], members[(i + 1) % members.size()]))
+          sum[load.link] += share;
       }
     }
     std::vector<LinkLoad> result;

@@ -11,8 +11,8 @@ namespace tandem {
 namespace {
 
 using testing::GraphBuilder;
-using testing::PipelineShape;
 using testing::pipeline_graph;
+using testing::PipelineShape;
 using testing::seconds_of_work;
 using testing::SyntheticCosts;
 
@@ -46,7 +46,8 @@ TEST(Estimate, LanesRunSideBySideAndEdgesMakeThemWait) {
   GraphBuilder builder({});
   const ProgramId p = builder.add_program();
   const std::uint32_t a = builder.add(p, Lane::Compute, seconds_of_work(1));
-  const std::uint32_t copy = builder.add(p, Lane::Copy, Copy{true, Bytes(100e9)}, {a});   // 2 s at the port's rate
+  const std::uint32_t copy =
+      builder.add(p, Lane::Copy, Copy{true, Bytes(100e9)}, {a});  // 2 s at the port's rate
   builder.add(p, Lane::Compute, seconds_of_work(1));
   builder.add(p, Lane::Compute, seconds_of_work(1), {copy});
   const Playback playback = estimate(builder.graph(), SyntheticCosts({.devices = 1}), {});
@@ -75,7 +76,8 @@ TEST(Estimate, HostIssuesCommunicationsToo) {
   const ProgramId p = builder.add_program();
   builder.add(p, Lane::Tensor, all_reduce(0));
   builder.add(p, Lane::Compute, seconds_of_work(1));
-  const Playback playback = estimate(builder.graph(), SyntheticCosts({.devices = 2, .latency = 0.25, .issue = 3}), {});
+  const Playback playback =
+      estimate(builder.graph(), SyntheticCosts({.devices = 2, .latency = 0.25, .issue = 3}), {});
   EXPECT_DOUBLE_EQ(playback.ranks[0].tasks[0].start.value, 3);
   EXPECT_DOUBLE_EQ(playback.ranks[0].tasks[0].end.value, 3.5);
   EXPECT_DOUBLE_EQ(playback.step_time.value, 4);
@@ -90,9 +92,10 @@ TEST(Estimate, CollectiveStartsWithItsLastMember) {
     builder.add(p, Lane::Compute, seconds_of_work(1), {b});
     builder.assign(RankId(p.value), p);
   }
-  const Playback playback = estimate(builder.graph(), SyntheticCosts({.devices = 2, .latency = 0.25}), record({0, 1}));
+  const Playback playback =
+      estimate(builder.graph(), SyntheticCosts({.devices = 2, .latency = 0.25}), record({0, 1}));
   EXPECT_DOUBLE_EQ(playback.ranks[0].tasks[1].start.value, 3);
-  EXPECT_DOUBLE_EQ(playback.ranks[0].tasks[1].end.value, 4.5);   // 2 latencies, 1 s on the wires
+  EXPECT_DOUBLE_EQ(playback.ranks[0].tasks[1].end.value, 4.5);  // 2 latencies, 1 s on the wires
   EXPECT_EQ(playback.ranks[0].tasks[1].held_by, HeldBy::Peer);
   EXPECT_EQ(playback.ranks[0].tasks[1].cause_rank, 1u);
   EXPECT_EQ(playback.ranks[1].tasks[1].held_by, HeldBy::Dependency);
@@ -105,9 +108,11 @@ TEST(Estimate, MessageStartsWhenBothSidesAreReady) {
   builder.assign(RankId(1), receiver);
   const std::uint32_t a = builder.add(sender, Lane::Compute, seconds_of_work(2));
   builder.add(sender, Lane::SendNext, Send{Axis::Pipeline, 1, Bytes(400e9)}, {a}, 0);
-  const std::uint32_t r = builder.add(receiver, Lane::ReceivePrevious, Receive{Axis::Pipeline, 0, Bytes(400e9)}, {}, 0);
+  const std::uint32_t r =
+      builder.add(receiver, Lane::ReceivePrevious, Receive{Axis::Pipeline, 0, Bytes(400e9)}, {}, 0);
   builder.add(receiver, Lane::Compute, seconds_of_work(1), {r});
-  const Playback playback = estimate(builder.graph(), SyntheticCosts({.devices = 2, .latency = 0.5}), record({0, 1}));
+  const Playback playback =
+      estimate(builder.graph(), SyntheticCosts({.devices = 2, .latency = 0.5}), record({0, 1}));
   EXPECT_DOUBLE_EQ(playback.ranks[1].tasks[0].start.value, 2);
   EXPECT_DOUBLE_EQ(playback.ranks[1].tasks[0].end.value, 3.5);
   EXPECT_EQ(playback.ranks[1].tasks[0].held_by, HeldBy::Peer);
@@ -121,8 +126,9 @@ TEST(Estimate, CommunicationSlowsTheComputationBesideIt) {
   const ProgramId p = builder.add_program();
   builder.add(p, Lane::Compute, seconds_of_work(1));
   builder.add(p, Lane::Compute, seconds_of_work(4));
-  builder.add(p, Lane::Tensor, all_reduce(800e9), {0});    // from 1 to 3
-  const Playback playback = estimate(builder.graph(), SyntheticCosts({.devices = 2, .latency = 0, .overlap = 1.25}), {});
+  builder.add(p, Lane::Tensor, all_reduce(800e9), {0});  // from 1 to 3
+  const Playback playback =
+      estimate(builder.graph(), SyntheticCosts({.devices = 2, .latency = 0, .overlap = 1.25}), {});
   // Two seconds beside the all-reduce do 1.6 s of work, 2.4 s are left.
   EXPECT_DOUBLE_EQ(playback.step_time.value, 5.4);
 }
@@ -132,7 +138,8 @@ TEST(Estimate, CopiesSlowNothing) {
   const ProgramId p = builder.add_program();
   builder.add(p, Lane::Compute, seconds_of_work(4));
   builder.add(p, Lane::Copy, Copy{true, Bytes(50e9)});
-  EXPECT_DOUBLE_EQ(estimate(builder.graph(), SyntheticCosts({.devices = 1, .overlap = 2}), {}).step_time.value, 4);
+  EXPECT_DOUBLE_EQ(estimate(builder.graph(), SyntheticCosts({.devices = 1, .overlap = 2}), {}).step_time.value,
+                   4);
 }
 
 TEST(Estimate, ZeroBytesTakeTheirLatency) {
@@ -141,7 +148,8 @@ TEST(Estimate, ZeroBytesTakeTheirLatency) {
   builder.assign(RankId(1), receiver);
   builder.add(sender, Lane::SendNext, Send{Axis::Pipeline, 1, Bytes(0)}, {}, 0);
   builder.add(receiver, Lane::ReceivePrevious, Receive{Axis::Pipeline, 0, Bytes(0)}, {}, 0);
-  EXPECT_DOUBLE_EQ(estimate(builder.graph(), SyntheticCosts({.devices = 2, .latency = 0.5}), {}).step_time.value, 0.5);
+  EXPECT_DOUBLE_EQ(
+      estimate(builder.graph(), SyntheticCosts({.devices = 2, .latency = 0.5}), {}).step_time.value, 0.5);
 }
 
 TEST(Estimate, NamesWhatIsBlocked) {
@@ -177,7 +185,7 @@ TEST(Estimate, RefusesOptionsThatMakeNoSense) {
 TEST(Estimate, ProgressMayStopTheRun) {
   const TaskGraph graph = pipeline_graph({.pp = 2, .dp = 8, .microbatches = 512, .layers = 8});
   PlayOptions options;
-  options.jitter = 0.01;   // keeps the replicas apart
+  options.jitter = 0.01;  // keeps the replicas apart
   double last = -1;
   options.progress = [&](double share) {
     EXPECT_GT(share, last);

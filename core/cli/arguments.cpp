@@ -41,7 +41,8 @@ class Parser {
     std::vector<Word> placed;
     for (const std::string& word : words) placed.push_back({word, {}});
     run(placed, false);
-    if (arguments_.operands.size() > command_.most_operands)
+    // A word after an unknown flag may be its value.
+    if (arguments_.operands.size() > command_.most_operands && problems_.empty())
       problems_.add({}, fmt::format("unexpected {}", text(Value{arguments_.operands[command_.most_operands]})),
                     command_.most_operands == 0
                         ? fmt::format("tandem {} takes flags only", command_.name)

@@ -90,7 +90,8 @@ Scenario scenario_of(const Arguments& arguments, const Library& library) {
                        arguments.command->name));
   if (from_flags && !arguments.megatron.model.empty()) {
     if (const auto config = config_from_flags(arguments.megatron.model, problems))
-      overrides.push_back({"model.config", *config, {}});
+      overrides.insert(overrides.end(),
+                       {{"model.config", *config, {}}, {"model.name", "model of the flags", {}}});
     problems.throw_if_any();
   }
   const auto nodes = count_of(arguments, {"--nnodes"}, problems);

@@ -61,6 +61,9 @@ void describe_llama(const FlagReader& flags, json& config) {
                        "--qk-layernorm and --add-qkv-bias together are no known model type",
                        std::string(write_a_config));
   const std::int64_t hidden = config["hidden_size"];
+  config["num_key_value_heads"] = flags.has("--group-query-attention")
+                                      ? flags.number("--num-query-groups").value_or(1)
+                                      : config["num_attention_heads"].get<std::int64_t>();
   // Megatron's default for gated MLPs: two thirds of four times the width, to a multiple of 64.
   if (!flags.has("--ffn-hidden-size")) config["intermediate_size"] = hidden * 8 / 3 / 64 * 64;
   config["hidden_act"] = "silu";
@@ -123,7 +126,6 @@ std::optional<std::string> config_from_flags(const Flags& model, Problems& probl
     problems.add(flags.where("--num-query-groups"),
                  "--num-query-groups has no effect without --group-query-attention",
                  "add --group-query-attention");
-  config["num_key_value_heads"] = grouped ? flags.number("--num-query-groups").value_or(1) : heads;
   config["tie_word_embeddings"] = !flags.has("--untie-embeddings-and-output-weights");
   config["torch_dtype"] = "bfloat16";
 

@@ -4,7 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <tuple>
 
 #include "core/cluster/table_reader.h"
 #include "core/scenario/sections.h"
@@ -35,14 +37,19 @@ void refuse_unknown_sections(const toml::table& root, ReadContext& context) {
   }
 }
 
-// A place without a line is no place in the file: the value came from an override.
-void place_on_command_line(Problems& problems, const std::string& file) {
-  Problems placed;
-  for (Problem problem : problems.list()) {
-    if (problem.where.file == file && problem.where.line == 0) problem.where = {};
-    placed.add(std::move(problem));
-  }
-  problems = std::move(placed);
+// In the order of the file. With overrides, a place without a line is no place in the file: the value was
+// typed.
+Problems in_order(const Problems& problems, const std::string& file, bool overrides) {
+  std::vector<Problem> list = problems.list();
+  for (Problem& problem : list)
+    if (overrides && problem.where.file == file && problem.where.line == 0) problem.where = {};
+  std::stable_sort(list.begin(), list.end(), [](const Problem& a, const Problem& b) {
+    return std::tie(a.where.file, a.where.line, a.where.column) <
+           std::tie(b.where.file, b.where.line, b.where.column);
+  });
+  Problems ordered;
+  for (Problem& problem : list) ordered.add(std::move(problem));
+  return ordered;
 }
 
 }  // namespace
@@ -126,9 +133,8 @@ Scenario parse_scenario(const std::string& toml_text, const std::string& path,
   read_keys(root, scenario, context);
   read_model_section(root, scenario, library, context);
   read_cluster_section(root, scenario, library, context);
-  if (!overrides.empty()) place_on_command_line(context.problems, path);
   if (context.problems.empty()) resolve_shorthand(scenario, context.problems);
-  context.problems.throw_if_any();
+  in_order(context.problems, path, !overrides.empty()).throw_if_any();
   scenario.name =
       path.empty() ? scenario.model.name + " on " + scenario.cluster.name : fs::path(path).stem().string();
   return scenario;

@@ -8,8 +8,14 @@ namespace tandem {
 std::uint32_t BodyWriter::add(const std::string& label, Lane lane, Phase phase, const Work& work,
                               std::vector<std::uint32_t> deps) {
   std::erase(deps, no_task);
+  if (std::erase(deps, from_neighbour) > 0) {
+    bool& waited = waited_[static_cast<std::size_t>(lane)];
+    if (!waited) body_.waits_for_input.push_back(size());
+    if (deps.empty()) deps.push_back(size());  // not floating: its lane waits
+    waited = true;
+  }
   const bool floating = deps.empty() && lane != Lane::Compute;
-  std::erase_if(deps, [&](std::uint32_t dep) { return body_.protos[dep].lane == lane; });
+  std::erase_if(deps, [&](std::uint32_t dep) { return dep == size() || body_.protos[dep].lane == lane; });
   std::sort(deps.begin(), deps.end());
   deps.erase(std::unique(deps.begin(), deps.end()), deps.end());
   body_.protos.push_back({interner_.work(work), interner_.label(label), lane, phase, floating});

@@ -1,5 +1,6 @@
 // What one chunk does for one microbatch in one phase: lowered once, repeated in each slot of the schedule.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -11,6 +12,8 @@
 namespace tandem {
 
 constexpr std::uint32_t no_task = 0xffffffffu;
+// Stands for "when it arrives from the neighbouring chunk" in lists of tasks to wait for.
+constexpr std::uint32_t from_neighbour = 0xfffffffeu;
 
 // Indices of tasks count from the body's first task.
 struct Body {
@@ -69,6 +72,7 @@ class BodyWriter {
   BodyWriter(Body& body, Interner& interner) : body_(body), interner_(interner) {}
 
   // `deps` are earlier tasks of the body; those of the same lane are implied and dropped, as is no_task.
+  // from_neighbour enters the task in the body's waits_for_input, once a lane.
   std::uint32_t add(const std::string& label, Lane lane, Phase phase, const Work& work,
                     std::vector<std::uint32_t> deps);
   std::uint32_t last() const { return static_cast<std::uint32_t>(body_.protos.size()) - 1; }
@@ -80,6 +84,7 @@ class BodyWriter {
  private:
   Body& body_;
   Interner& interner_;
+  std::array<bool, lane_count> waited_{};  // lanes on which some task already waits for the neighbour
 };
 
 }  // namespace tandem

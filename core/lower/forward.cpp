@@ -43,11 +43,6 @@ ForwardBody lower_forward(const ChunkContext& context, const Retention& retentio
     operators.write(op);
     const std::uint32_t first =
         operators.first_task() == no_task ? (begin == 0 ? 0 : begin - 1) : operators.first_task();
-    for (TensorId input : model.inputs(op)) {
-      if (std::find(context.inputs.begin(), context.inputs.end(), input) != context.inputs.end()) {
-        body.waits_for_input.push_back(first);
-      }
-    }
     const TensorId output = model.output(op);
     made_at[output.value] = first;
     const Tensor& tensor = model[output];
@@ -93,7 +88,7 @@ ForwardBody lower_forward(const ChunkContext& context, const Retention& retentio
   for (TensorId output : context.outputs) {
     // A tensor that only passes through is ready when it arrives; the step writer knows.
     const std::uint32_t ready = operators.ready(output);
-    if (ready != no_task) body.output_ready.push_back(ready);
+    if (ready < from_neighbour) body.output_ready.push_back(ready);
   }
   if (body.output_ready.empty()) body.output_ready.push_back(writer.last());
   return result;

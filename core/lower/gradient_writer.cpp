@@ -82,7 +82,7 @@ void GradientWriter::contribute(TensorId tensor, const Tasks& tasks) {
   Gradient& gradient = gradients_[tensor.value];
   if (gradient.contributions == 0) {
     for (std::uint32_t task : tasks) {
-      if (task != no_task) gradient.take = std::min(gradient.take, task);
+      if (task < from_neighbour) gradient.take = std::min(gradient.take, task);
     }
   }
   gradient.tasks.insert(gradient.tasks.end(), tasks.begin(), tasks.end());
@@ -116,7 +116,7 @@ void GradientWriter::write(OperatorId op) {
   }
   Gradient& gradient = gradients_[output.value];
   if (is_border_output(output)) {
-    gradient.tasks.push_back(no_task);
+    gradient.tasks.push_back(from_neighbour);
     ++gradient.contributions;
   }
   const bool starts = std::holds_alternative<CrossEntropy>(context_.model[op].kind) ||
@@ -129,7 +129,6 @@ void GradientWriter::write(OperatorId op) {
 void GradientWriter::input_gradient(OperatorId op) {
   const Operator& o = context_.model[op];
   const TensorId output = context_.model.output(op);
-  const bool border = is_border_output(output);
   const std::uint32_t begin = writer_.size();
   Tasks deps = whole_gradient(op, output, gradient_of(output));
 
@@ -158,11 +157,6 @@ void GradientWriter::input_gradient(OperatorId op) {
   else {
     const std::uint32_t last = kernels(op, input_gradient_kernels(o, context_.shard), deps);
     done = last == no_task ? deps : Tasks{last};
-  }
-  if (border && writer_.size() > begin) writer_.body().waits_for_input.push_back(begin);
-  if (border && writer_.size() == begin) {
-    // Passed through untouched: whoever uses it next waits for the neighbour instead.
-    done = {no_task};
   }
   const std::uint32_t last = writer_.empty() ? no_task : writer_.last();
   if (writer_.size() > begin) {
@@ -202,7 +196,7 @@ void GradientWriter::pass_on(OperatorId op, Tasks done) {
     }
     if (is_border_input(inputs[i])) {
       for (std::uint32_t task : tasks) {
-        if (task != no_task) writer_.body().output_ready.push_back(task);
+        if (task < from_neighbour) writer_.body().output_ready.push_back(task);
       }
     }
     contribute(inputs[i], tasks);
@@ -229,11 +223,7 @@ void GradientWriter::weight_gradient(OperatorId op, Tasks deps) {
                                 Phase::WeightGradient, {}));
     }
   }
-  const bool border =
-      mode_ == BackwardMode::Both && is_border_output(output) && gradients_[output.value].last_use == no_task;
-  const std::uint32_t begin = writer_.size();
   const std::uint32_t last = kernels(op, list, std::move(deps));
-  if (border) writer_.body().waits_for_input.push_back(begin);
   gradients_[output.value].last_use = last;
   for (TensorId input : context_.model.inputs(op)) {
     if (weight_gradient_reads_input(o)) use(input, last);

@@ -24,7 +24,7 @@ class GradientWriter {
  private:
   using Tasks = std::vector<std::uint32_t>;
   struct Gradient {  // of a tensor
-    Tasks tasks;     // what completes it; no_task alone: given from outside
+    Tasks tasks;     // what completes it; from_neighbour: the next chunk sends it
     std::uint32_t contributions = 0;
     std::uint32_t take = no_task, last_use = no_task;
     std::uint32_t kept = no_task;      // stays for the weight gradient: index into the body's `kept`

@@ -36,7 +36,10 @@ OperatorWriter::OperatorWriter(const ChunkContext& context, BodyWriter& writer, 
       writer_(writer),
       phase_(phase),
       ready_(context.model.tensors().size(), no_task),
-      last_read_(context.model.tensors().size(), no_task) {}
+      last_read_(context.model.tensors().size(), no_task) {
+  if (phase != Phase::Forward) return;  // recomputation finds what arrived still there
+  for (TensorId input : context.inputs) ready_[input.value] = from_neighbour;
+}
 
 std::uint32_t OperatorWriter::collective(OperatorId op, std::string_view suffix, Lane lane, CollectiveKind kind,
                                          Axis axis, Bytes size, std::vector<std::uint32_t> deps) {
@@ -75,7 +78,7 @@ std::uint32_t OperatorWriter::gather(TensorId tensor) {
 
 void OperatorWriter::finish(OperatorId op, std::uint32_t last) {
   ready_[context_.model.output(op).value] = last;
-  if (last == no_task) return;
+  if (last == no_task || last == from_neighbour) return;
   for (TensorId input : context_.model.inputs(op)) {
     last_read_[input.value] = last;
     for (Gathered& gathered : gathered_) {

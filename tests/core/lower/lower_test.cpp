@@ -143,6 +143,27 @@ TEST(Lower, EachMicrobatchCrossesEachBorderOnceEachWay) {
   EXPECT_EQ(sends["gradient.send"], 3 * 8);
 }
 
+// Without dropout a block's last operator passes its gradient through untouched: whoever uses it first must
+// still wait.
+TEST(Lower, EverySlotWaitsForWhatItsNeighbourSends) {
+  for (const ModelSpec& model : {small_gpt(), small_llama(), small_mixtral(), small_t5()}) {
+    for (ScheduleKind schedule : {ScheduleKind::OneForwardOneBackward, ScheduleKind::ZeroBubbleH1}) {
+      PlanSpec spec = plan(1, 4, 1, 8);
+      spec.schedule = schedule;
+      const Lowered split = lowered(model, spec);
+      for (const Program& program : split.graph.programs) {
+        std::set<std::uint32_t> waited(program.after.begin(), program.after.end());
+        for (std::uint32_t t = 0; t < program.tasks.size(); ++t) {
+          if (std::holds_alternative<Receive>(split.graph.works[program.tasks[t].work])) {
+            EXPECT_TRUE(waited.contains(t))
+                << model.name << " " << task_key(split.graph, RankId(0), program.tasks[t]);
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(Lower, EncoderDecoderBordersCarryTheEncodersOutputToo) {
   const Lowered split = lowered(small_t5(), plan(1, 4, 1, 4));
   std::vector<double> sizes;

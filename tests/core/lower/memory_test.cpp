@@ -76,7 +76,9 @@ std::map<BufferClass, double> whole_step_bytes(const Lowered& lowered, std::uint
 
 // Rajbhandari 2020, with fp32 gradients: 2 + 4 + 12 bytes a parameter.
 TEST(StaticMemory, OfMixedPrecisionAdamIsEighteenBytesAParameter) {
-  const Lowered l = lowered(small_llama(), PlanSpec{.make_vocab_size_divisible_by = 1});
+  PlanSpec spec;
+  spec.make_vocab_size_divisible_by = 1;
+  const Lowered l = lowered(small_llama(), spec);
   const double p = static_cast<double>(l.model.total_parameters());
   auto bytes = whole_step_bytes(l);
   EXPECT_EQ(bytes[BufferClass::Weights], 2 * p);

@@ -62,7 +62,7 @@ class Parser {
       if (!is_flag(word.text)) {
         if (!inside_script)
           arguments_.operands.push_back(word.text);
-        else
+        else if (!word.text.ends_with(".py"))  // the program that the launcher starts
           problems_.add(word.where, fmt::format("{} belongs to no flag", text(Value{word.text})), "");
         continue;
       }

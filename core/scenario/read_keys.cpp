@@ -1,6 +1,9 @@
 // Reads the sections whose keys stand in the key table.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <tuple>
+
 #include "core/scenario/sections.h"
 
 namespace tandem {
@@ -37,6 +40,26 @@ std::string hint_for(Section section, std::string_view spelled) {
              : fmt::format("did you mean {} of [{}]?", anywhere, name(find_key(anywhere)->section));
 }
 
+struct Entry {
+  Where where;
+  std::string spelled;
+  const toml::node* node;
+};
+
+// Tables are sorted by key; people read from top to bottom.
+std::vector<Entry> in_file_order(const toml::table& table, const std::string& title,
+                                 const ReadContext& context) {
+  std::vector<Entry> entries;
+  for (const auto& [key, node] : table) {
+    const std::string spelled(key.str());
+    entries.push_back({context.where(title + "." + spelled, key), spelled, &node});
+  }
+  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return std::tie(a.where.line, a.where.column) < std::tie(b.where.line, b.where.column);
+  });
+  return entries;
+}
+
 }  // namespace
 
 void read_keys(const toml::table& root, Scenario& scenario, ReadContext& context) {
@@ -45,9 +68,7 @@ void read_keys(const toml::table& root, Scenario& scenario, ReadContext& context
     const std::string title(name(section));
     const toml::table* table = section_table(root, title, context);
     if (table == nullptr) continue;
-    for (const auto& [toml_key, node] : *table) {
-      const std::string spelled(toml_key.str());
-      const Where where = context.where(title + "." + spelled, toml_key);
+    for (const auto& [where, spelled, node] : in_file_order(*table, title, context)) {
       const Key* key = key_in(section, spelled);
       if (key == nullptr) {
         context.problems.add(where, fmt::format("unknown key {} in [{}]", shown_key(spelled), title),
@@ -62,7 +83,7 @@ void read_keys(const toml::table& root, Scenario& scenario, ReadContext& context
                              "keep one of them");
         continue;
       }
-      const Value value = value_of(node);
+      const Value value = value_of(*node);
       if (const std::string wanted = key->set(scenario, value); !wanted.empty())
         context.problems.add(where, fmt::format("{} = {}: {}", spelled, text(value), wanted));
       if (section == Section::Plan || key->also_training) scenario.plan.where[key->name] = where;

@@ -82,9 +82,15 @@ class Script {
       skip_blanks(false);
     }
     bool flags = false;
-    for (Word& each : words) {
-      flags = flags || each.text.starts_with("--");
-      if (flags) commands_.push_back(std::move(each));
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      flags = flags || words[i].text.starts_with("--");
+      // Redirections: "> log" is two words, "2>log" one.
+      const std::size_t arrow = words[i].text.find_first_of("<>");
+      if (arrow == 0 || (arrow == 1 && std::isdigit(static_cast<unsigned char>(words[i].text[0])) != 0)) {
+        if (words[i].text.find_last_of("<>") + 1 == words[i].text.size()) ++i;
+        continue;
+      }
+      if (flags) commands_.push_back(std::move(words[i]));
     }
     if (commands_.size() > most_words) fail(here(), "the script expands to more than 100000 words");
   }

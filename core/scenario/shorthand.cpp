@@ -69,7 +69,7 @@ std::optional<std::vector<std::int64_t>> layers_of_layout(const std::string& lay
       layers.push_back(0);
     else if (c == 't')
       ++layers.back();
-    else if (c == 'E' && layers.size() == 1)
+    else if (c == 'E' && i == 0)
       ++embeddings;
     else if (c == 'L')
       ++losses;

@@ -77,7 +77,9 @@ TEST(KeyTable, NamesAreDistinctAndExplained) {
   std::set<std::string> names;
   for (const Key& key : scenario_keys()) {
     EXPECT_TRUE(names.insert(key.name).second) << key.name;
-    if (!key.alias.empty()) { EXPECT_TRUE(names.insert(key.alias).second) << key.alias; }
+    if (!key.alias.empty()) {
+      EXPECT_TRUE(names.insert(key.alias).second) << key.alias;
+    }
     EXPECT_FALSE(key.help.empty()) << key.name;
     EXPECT_EQ(find_key(flag_of(key).substr(2)), &key);
   }

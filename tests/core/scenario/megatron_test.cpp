@@ -36,6 +36,9 @@ TEST(ShellSnippet, ArraysAloneAreEnough) {
 TEST(ShellSnippet, ScalarsSplitIntoWords) {
   EXPECT_EQ(words("ARGS=\"--tp 2 --pp 4\"\npython x.py $ARGS\n"), "--tp 2 --pp 4");
 }
+TEST(ShellSnippet, RedirectionsAndPipesAreNoArguments) {
+  EXPECT_EQ(words("python a.py --tp 2 > log 2>&1\npython b.py --pp 4 2>&1 | tee log\n"), "--tp 2 --pp 4");
+}
 TEST(ShellSnippet, UnendedQuotesAndArraysAreProblems) {
   EXPECT_EQ(words("A=(--tp 2\n").find("!run.sh:1: the array A=( … never ends") != std::string::npos, true);
   EXPECT_NE(words("x --tp \"2\n").find("a quote (\") never ends"), std::string::npos);

@@ -47,7 +47,9 @@ TEST(ReadScenario, EverythingAPresetSaysCanBeOverridden) {
   EXPECT_EQ(scenario.cluster.fabric.kind, FabricKind::FatTree);
   EXPECT_EQ(scenario.cluster.fabric.oversubscription, 3);
   for (const LinkTechnology& link : scenario.cluster.technologies)
-    if (link.id == "nvlink4") { EXPECT_EQ(link.latency, microseconds(2)); }
+    if (link.id == "nvlink4") {
+      EXPECT_EQ(link.latency, microseconds(2));
+    }
 }
 TEST(ReadScenario, NodesMayDiffer) {
   const Scenario scenario = read(
@@ -192,7 +194,9 @@ TEST(ScenarioProblems, JunkNeverCrashes) {
   for (int i = 0; i < 3000; ++i) {
     state = state * 1664525 + 1013904223;
     junk += static_cast<char>(state >> 24);
-    if (i % 100 == 0) { EXPECT_NE(problems_of(junk), ""); }
+    if (i % 100 == 0) {
+      EXPECT_NE(problems_of(junk), "");
+    }
   }
   EXPECT_NE(problems_of(std::string(100000, '[')), "");
   EXPECT_NE(problems_of("[model]\nconfig = '{\"a\":" + std::string(100000, '[') + "'\n"), "");

@@ -70,8 +70,9 @@ class Describer {
 
 class RecordMaker {
  public:
-  RecordMaker(const TaskGraph& graph, const Playback& playback, const Cluster& cluster, const CostModel& costs)
-      : graph_(graph), playback_(playback), cluster_(cluster), costs_(costs) {}
+  RecordMaker(const TaskGraph& graph, const Playback& playback, const Cluster& cluster, const CostModel& costs,
+              RecordTexts texts)
+      : graph_(graph), playback_(playback), cluster_(cluster), costs_(costs), texts_(texts) {}
 
   RunRecord run(RecordHeader header) {
     record_.header = std::move(header);
@@ -130,11 +131,13 @@ class RecordMaker {
     if (!first_task_.try_emplace(program.value, static_cast<std::uint32_t>(record_.tasks.size())).second)
       return;
     Describer describer(graph_, costs_, rank);
+    record_.tasks.reserve(record_.tasks.size() + graph_.programs[program].tasks.size());
     for (const Task& task : graph_.programs[program].tasks) {
       const Described& work = describer.describe(task.work);
-      record_.tasks.push_back({graph_.labels[task.label], task.phase, work.kind, task.microbatch, task.message,
-                               task.chunk, work.detail, work.flops, work.bytes, work.group_size,
-                               work.collective, work.algorithm});
+      const bool texts = texts_ == RecordTexts::All;
+      record_.tasks.push_back({texts ? graph_.labels[task.label] : std::string(), task.phase, work.kind,
+                               task.microbatch, task.message, task.chunk, texts ? work.detail : std::string(),
+                               work.flops, work.bytes, work.group_size, work.collective, work.algorithm});
     }
   }
 
@@ -191,6 +194,7 @@ class RecordMaker {
   const Playback& playback_;
   const Cluster& cluster_;
   const CostModel& costs_;
+  const RecordTexts texts_;
   RunRecord record_;
   std::unordered_map<std::uint32_t, std::uint32_t> first_span_;  // by rank
   std::unordered_map<std::uint32_t, std::uint32_t> first_task_;  // by program
@@ -199,9 +203,9 @@ class RecordMaker {
 }  // namespace
 
 RunRecord make_record(const TaskGraph& graph, const Playback& playback, const Cluster& cluster,
-                      const CostModel& costs, RecordHeader header) {
+                      const CostModel& costs, RecordHeader header, RecordTexts texts) {
   check(playback.complete, "only a complete playback makes a record");
-  return RecordMaker(graph, playback, cluster, costs).run(std::move(header));
+  return RecordMaker(graph, playback, cluster, costs, texts).run(std::move(header));
 }
 
 std::vector<MemoryPoint> thinned(const std::vector<MemoryPoint>& points, std::size_t most) {

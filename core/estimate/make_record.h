@@ -10,11 +10,15 @@ namespace tandem {
 // Most memory samples a rank keeps: the curve's peaks survive, small ups and downs between them may not.
 inline constexpr std::size_t most_memory_samples = 2000;
 
+// Labels and details of tasks cost most of a record's making; who only wants its sums leaves them out.
+enum class RecordTexts : std::uint8_t { All, None };
+
 // A complete Playback of this graph. Lanes that a rank's program uses, tasks of the recorded programs
 // (described as the first recorded rank of each meets them), a span a task, causes as far as their ranks are
 // recorded, live memory, links. summary: step_time_s alone; callers add the rest. The header's fidelity, if
 // empty, and note "folding" are filled in.
-RunRecord make_record(const TaskGraph&, const Playback&, const Cluster&, const CostModel&, RecordHeader);
+RunRecord make_record(const TaskGraph&, const Playback&, const Cluster&, const CostModel&, RecordHeader,
+                      RecordTexts = RecordTexts::All);
 
 // The points of a curve to keep: of each of equal shares of time the first, the lowest, the highest and the
 // last, and the highest of every class. At most `most` (>= 16), in time order.

@@ -120,6 +120,11 @@ TaskGraph one_thing_at_a_time(std::uint64_t seed) {
   std::array<ProgramId, 2> programs = {builder.add_program(), builder.add_program()};
   for (std::uint32_t r = 0; r < 8; ++r) builder.assign(RankId(r), programs[builder.mesh().stage(RankId(r))]);
   std::array<std::vector<std::uint32_t>, 2> after;
+  // Much later, and ordered by nothing but time: could meet all that follows, which therefore are flows.
+  for (ProgramId p : programs) {
+    const std::uint32_t later = builder.add(p, Lane::Copy, Copy{true, Bytes(50e9)});
+    builder.add(p, Lane::Expert, all_reduce(1e6, Axis::ExpertData), {later});
+  }
   for (std::uint32_t step = 0; step < 40; ++step) {
     const std::uint64_t kind = random() % 4;
     const Bytes size(1e7 * amount(random));
@@ -167,16 +172,16 @@ TEST(Simulate, RingAllReduceMeetsItsClosedForm) {
   for (const std::int64_t ranks : {2, 5, 16}) {
     GraphBuilder builder({.dp = ranks, .edp = ranks});
     const ProgramId p = builder.add_program();
-    // Two axes over the same ports, one after the other: each is a flow that is alone on its links.
-    const std::uint32_t first = builder.add(p, Lane::Data, all_reduce(1e9, Axis::Data));
-    builder.add(p, Lane::Context, all_reduce(1e9, Axis::World), {first});
+    // Nothing but time keeps the two axes from sharing the ports, so both are flows.
+    builder.add(p, Lane::Data, all_reduce(1e9, Axis::Data));
+    builder.add(p, Lane::Context, all_reduce(1e9, Axis::World), {builder.add(p, Lane::Compute, seconds_of_work(1))});
     const SyntheticCosts costs({.devices = 16, .devices_per_node = 1, .nodes_per_leaf = 16});
     const double one = closed_form(CollectiveKind::AllReduce, Algorithm::Ring, static_cast<std::size_t>(ranks),
                                    Bytes(1e9), Seconds(5e-6), Bandwidth(50e9))
                            .value;
     const Playback playback = simulate_in_child(builder.graph(), costs, at(Fidelity::Full));
     EXPECT_EQ(playback.flows_played, 2u);
-    EXPECT_NEAR(playback.step_time.value, 2 * one, 1e-9 * one);
+    EXPECT_NEAR(playback.step_time.value, 1 + one, 1e-9 * one);
   }
 }
 

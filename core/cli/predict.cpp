@@ -20,7 +20,8 @@ int run_predict(RunContext& run) {
   std::optional<RunRecord> record;
   {
     Progress progress(run.surroundings.messages_are_terminal && !quiet);
-    PredictOptions options{.simulate = run.backends.simulate, .progress = {}};
+    PredictOptions options{
+        .simulate = run.backends.simulate, .progress = {}, .texts = !run.arguments.value("--output").empty()};
     options.progress = [&](std::string_view what, double share) {
       progress.show(what, share);
       return !run.interrupted();

@@ -105,7 +105,8 @@ std::optional<RunRecord> predict(const Scenario& scenario, const std::string& sc
   header.model = describe_model(scenario.model, prepared.model);
   header.cluster = describe_cluster(prepared.cluster);
   header.plan = describe_plan(prepared.plan);
-  RunRecord record = make_record(graph, playback, prepared.cluster, costs, std::move(header));
+  RunRecord record = make_record(graph, playback, prepared.cluster, costs, std::move(header),
+                                 options.texts ? RecordTexts::All : RecordTexts::None);
   summarise({scenario, prepared, graph, costs, playback}, record);
   return record;
 }

@@ -30,6 +30,7 @@ CostModel cost_model_of(const Scenario&, const Cluster&, const std::string& scen
 struct PredictOptions {
   Simulate simulate;                                                  // for every fidelity but estimate
   std::function<bool(std::string_view what, double share)> progress;  // false stops
+  bool texts = true;  // labels and details of tasks, which only a record that is kept needs
 };
 
 // The record's summary has the stable keys of --json; a key whose value is not known is absent. Nothing when

@@ -23,9 +23,8 @@ constexpr std::uint32_t no_task = std::numeric_limits<std::uint32_t>::max();
 struct PlayedTask {
   double duration = 0;       // s, of Compute and Timed when nothing slows it
   double release = 0;        // s: the host has issued it
-  double compute_share = 1;  // Compute: the part of `duration` that overlap can slow down
-  double floor = 0;  // s: a joined run of tasks cannot end before, since the host issues its last ones late
   std::uint32_t after_begin = 0, after_end = 0;
+  std::uint32_t piece_begin = 0, piece_end = 0;  // a joined run: in CompiledProgram::pieces
   std::uint32_t next = no_task;  // on its lane
   std::uint32_t entry = 0;       // Collective: index in AxisUse::works; Send: index in PeerUse::sizes
   std::uint32_t message = no_message;
@@ -47,14 +46,15 @@ struct CompiledProgram {
   std::vector<Lane> lanes;                // by slot
   std::vector<std::uint32_t> axis_slots;  // by Communications::axes: the slot of its collectives
   std::uint8_t compute_slot = 0;          // no Compute task: lanes.size()
-  // Runs joined into one task by `fuse`: tasks of the program with their durations, by joined task.
+  // The tasks of runs that `join_runs` made one task each. Index 0: nothing slows them, 1: overlap slows computations.
   struct Piece {
     std::uint32_t origin = 0;
-    double duration = 0, release = 0;
     bool compute = true;
+    double duration = 0, release = 0;
+    double rest[2] = {0, 0};   // s, of the pieces behind this one
+    double floor[2] = {0, 0};  // when those end if the host's launches hold them up
   };
   std::vector<Piece> pieces;
-  std::vector<std::uint32_t> pieces_begin;  // empty (nothing joined) or size tasks + 1
   std::size_t origin_count = 0;             // tasks of the program
 };
 

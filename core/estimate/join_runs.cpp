@@ -159,7 +159,6 @@ class Joiner {
         continue;
       }
       renamed[t] = static_cast<std::uint32_t>(result.tasks.size());
-      result.pieces_begin.push_back(static_cast<std::uint32_t>(result.pieces.size()));
       PlayedTask task = program_.tasks[t];
       if (task.kind == PlayKind::Compute) task.duration *= slowdown_;
       if (run_of_[t] == t) add_pieces(*run++, task, result);
@@ -170,24 +169,30 @@ class Joiner {
       task.after_end = static_cast<std::uint32_t>(result.after.size());
       result.tasks.push_back(task);
     }
-    result.pieces_begin.push_back(static_cast<std::uint32_t>(result.pieces.size()));
     link_lanes(result);
     return result;
   }
 
   void add_pieces(const std::vector<std::uint32_t>& run, PlayedTask& task, CompiledProgram& result) const {
-    double compute = 0, rest = 0;
-    task.floor = 0;
-    for (auto t = run.rbegin(); t != run.rend(); ++t) {
-      rest += duration(*t);
-      if (*t != run.front()) task.floor = std::max(task.floor, program_.tasks[*t].release + rest);
-      if (on_compute_lane(*t)) compute += duration(*t);
-    }
-    task.duration = rest;
-    task.compute_share = rest > 0 ? compute / rest : 1;
+    task.piece_begin = static_cast<std::uint32_t>(result.pieces.size());
+    task.duration = 0;
     for (std::uint32_t t : run) {
-      result.pieces.push_back(
-          {program_.tasks[t].origin, duration(t), program_.tasks[t].release, on_compute_lane(t)});
+      task.duration += duration(t);
+      CompiledProgram::Piece& piece = result.pieces.emplace_back();
+      piece.origin = program_.tasks[t].origin;
+      piece.compute = on_compute_lane(t);
+      piece.duration = duration(t);
+      piece.release = program_.tasks[t].release;
+    }
+    task.piece_end = static_cast<std::uint32_t>(result.pieces.size());
+    for (std::uint32_t p = task.piece_end - 1; p > task.piece_begin; --p) {
+      const CompiledProgram::Piece& behind = result.pieces[p];
+      for (const int slow : {0, 1}) {
+        const double factor = slow == 1 && behind.compute ? program_.overlap_slowdown : 1;
+        const double rest = behind.duration * factor + behind.rest[slow];
+        result.pieces[p - 1].rest[slow] = rest;
+        result.pieces[p - 1].floor[slow] = std::max(behind.floor[slow], behind.release + rest);
+      }
     }
   }
 

@@ -44,8 +44,9 @@ std::vector<RankId> one_a_stage(const TaskGraph& tasks) {
 void fold_as_far_as_possible(const TaskGraph& tasks, const CostSource& costs, const PlayOptions& options,
                              Preparation& result) {
   // The straggler factor stands for the spread that jitter draws.
-  const PlayGraphOptions build{.stragglers = options.jitter == 0,
-                               .join = options.fidelity == Fidelity::Fused && options.jitter == 0};
+  // Joined runs keep every time; the two levels that others are held against go without.
+  const bool join = options.fidelity != Fidelity::Full && options.fidelity != Fidelity::Replicas;
+  const PlayGraphOptions build{.stragglers = options.jitter == 0, .join = join && options.jitter == 0};
   const bool folded = options.fidelity != Fidelity::Full && options.fidelity != Fidelity::Replicas;
   if (folded && options.jitter > 0)
     result.remark = "jitter keeps replicas apart: only tensor-parallel peers are folded";

@@ -140,14 +140,23 @@ void Player::start_alone(std::uint32_t r, const PlayedTask& task, LaneState& l, 
   if (task.kind == PlayKind::Timed) return push(at + task.duration, operation, 0);
   const double duration = task.duration * graph_.ranks[r].slowdown * jitter_factor(r, task.origin);
   if (task.slot != program(r).compute_slot) return push(at + duration, operation, 0);
-  rank.remaining = duration;
+  const bool run = task.piece_begin != task.piece_end;
+  rank.piece = task.piece_begin;
+  rank.remaining = run ? program(r).pieces[task.piece_begin].duration : duration;
   rank.since = at;
-  push(std::max(at + duration * overlap_factor(r, task), task.floor), operation, ++rank.version);
+  push(compute_end(r, task), operation, ++rank.version);
 }
 
-double Player::overlap_factor(std::uint32_t r, const PlayedTask& task) const {
-  if (ranks_[r].communications == 0) return 1;
-  return 1 + task.compute_share * (program(r).overlap_slowdown - 1);
+// When the running computation, or joined run, ends if communication beside it stays as it is.
+double Player::compute_end(std::uint32_t r, const PlayedTask& task) const {
+  const RankState& rank = ranks_[r];
+  const CompiledProgram& p = program(r);
+  const bool slowed = rank.communications > 0;
+  const double factor = slowed ? p.overlap_slowdown : 1;
+  if (task.piece_begin == task.piece_end) return rank.since + rank.remaining * factor;
+  const CompiledProgram::Piece& piece = p.pieces[rank.piece];
+  const double end = rank.since + rank.remaining * (piece.compute ? factor : 1);
+  return std::max(end + piece.rest[slowed], piece.floor[slowed]);
 }
 
 double Player::jitter_factor(std::uint32_t r, std::uint32_t origin) const {
@@ -161,27 +170,49 @@ double Player::jitter_factor(std::uint32_t r, std::uint32_t origin) const {
 }
 
 void Player::communication_begins(std::uint32_t r, double now) {
-  if (ranks_[r].communications++ == 0) time_compute(r, now, 1);
+  if (ranks_[r].communications++ == 0) time_compute(r, now, false);
 }
 void Player::communication_ends(std::uint32_t r, double now) {
-  if (--ranks_[r].communications == 0) time_compute(r, now, program(r).overlap_slowdown);
+  if (--ranks_[r].communications == 0) time_compute(r, now, true);
 }
 
 // The first communication beside a computation came or the last one went: what is left of it gets a new date.
-void Player::time_compute(std::uint32_t r, double now, double old_slowdown) {
+void Player::time_compute(std::uint32_t r, double now, bool slowed) {
   const CompiledProgram& p = program(r);
   if (p.overlap_slowdown == 1 || p.compute_slot >= p.lanes.size()) return;
   const LaneState& l = lane(r, p.compute_slot);
   if (l.status != Status::Running || p.tasks[l.head].kind != PlayKind::Compute) return;
   const PlayedTask& task = p.tasks[l.head];
   RankState& rank = ranks_[r];
-  if (now > rank.since) {
-    rank.remaining =
-        std::max(0.0, rank.remaining - (now - rank.since) / (1 + task.compute_share * (old_slowdown - 1)));
+  if (task.piece_begin != task.piece_end) {
+    advance_run(r, task, now, slowed);
+  } else if (now > rank.since) {
+    rank.remaining = std::max(0.0, rank.remaining - (now - rank.since) / (slowed ? p.overlap_slowdown : 1));
     rank.since = now;
   }
-  push(std::max(rank.since + rank.remaining * overlap_factor(r, task), task.floor), rank.lane_begin + task.slot,
-       ++rank.version);
+  push(compute_end(r, task), rank.lane_begin + task.slot, ++rank.version);
+}
+
+// Moves on through the pieces of a run; stays in the last one.
+void Player::advance_run(std::uint32_t r, const PlayedTask& task, double until, bool slowed) {
+  const CompiledProgram& p = program(r);
+  RankState& rank = ranks_[r];
+  for (;;) {
+    const double factor = slowed && p.pieces[rank.piece].compute ? p.overlap_slowdown : 1;
+    const double end = rank.since + rank.remaining * factor;
+    if (rank.piece + 1 == task.piece_end || end > until) {
+      if (until <= rank.since) return;
+      rank.remaining = std::max(0.0, rank.remaining - (until - rank.since) / factor);
+      rank.since = until;
+      return;
+    }
+    const CompiledProgram::Piece& next = p.pieces[rank.piece + 1];
+    const double start = std::max(end, next.release);
+    if (rank.record > 0) record_piece(r, rank.piece, end, start);
+    ++rank.piece;
+    rank.remaining = next.duration;
+    rank.since = start;
+  }
 }
 
 // A member reaches its group's next collective; the last one starts it.

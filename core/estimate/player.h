@@ -60,6 +60,7 @@ class Player {
   struct RankState {
     std::uint32_t lane_begin = 0;
     std::uint32_t version = 0;         // of the running computation's date
+    std::uint32_t piece = 0;                    // of a joined run: the one that runs
     double remaining = 0, since = 0;   // s of it without slow-down, and from when on
     std::uint32_t communications = 0;  // running on this rank
     std::uint32_t record = 0;          // 1 + index in records_, 0: none
@@ -110,13 +111,15 @@ class Player {
   void complete(std::uint32_t rank, std::uint32_t slot, double start, double now);
   void communication_begins(std::uint32_t rank, double now);
   void communication_ends(std::uint32_t rank, double now);
-  void time_compute(std::uint32_t rank, double now, double old_factor);
-  double overlap_factor(std::uint32_t rank, const PlayedTask&) const;
+  void time_compute(std::uint32_t rank, double now, bool slowed);
+  void advance_run(std::uint32_t rank, const PlayedTask&, double until, bool slowed);
+  double compute_end(std::uint32_t rank, const PlayedTask&) const;
   double jitter_factor(std::uint32_t rank, std::uint32_t origin) const;
   PeerClass peer_of(std::uint32_t rank, const PlayedTask&) const;
   void push(double time, std::uint32_t operation, std::uint32_t version);
   void remember_cause(std::uint32_t rank, std::uint32_t slot, const Cause&);
   void record(std::uint32_t rank, std::uint32_t slot, std::uint32_t task, double start, double end);
+  void record_piece(std::uint32_t rank, std::uint32_t piece, double end, double next_start);
   std::uint32_t last_origin(std::uint32_t rank, std::uint32_t task) const;
 
   const TaskGraph& tasks_;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "core/estimate/player.h"
 #include "core/problem/problem.h"
@@ -21,46 +22,39 @@ void Player::remember_cause(std::uint32_t r, std::uint32_t slot, const Cause& ca
 std::uint32_t Player::last_origin(std::uint32_t r, std::uint32_t t) const {
   const CompiledProgram& p = program(r);
   if (t == no_task) return 0;
-  if (p.pieces_begin.empty() || p.pieces_begin[t] == p.pieces_begin[t + 1]) return p.tasks[t].origin;
-  return p.pieces[p.pieces_begin[t + 1] - 1].origin;
+  const PlayedTask& task = p.tasks[t];
+  return task.piece_begin == task.piece_end ? task.origin : p.pieces[task.piece_end - 1].origin;
 }
 
 void Player::record(std::uint32_t r, std::uint32_t slot, std::uint32_t t, double start, double end) {
   Record& record = records_[ranks_[r].record - 1];
   const CompiledProgram& p = program(r);
-  const Cause& cause = record.pending[slot];
-  const TaskTimes times{.start = Seconds(start),
-                        .end = Seconds(end),
-                        .held_by = cause.held_by,
-                        .cause_rank = cause.rank,
-                        .cause_task = last_origin(cause.rank, cause.task)};
-  if (p.pieces_begin.empty() || p.pieces_begin[t] == p.pieces_begin[t + 1]) {
-    record.times[p.tasks[t].origin] = times;
-    return;
-  }
-  // A joined run: its tasks one after the other, the computations stretched evenly if overlap made the run
-  // longer.
-  const auto begin = p.pieces.begin() + p.pieces_begin[t], stop = p.pieces.begin() + p.pieces_begin[t + 1];
-  const double slowed = std::max(0.0, end - std::max(start + p.tasks[t].duration, p.tasks[t].floor));
-  const double compute = p.tasks[t].duration * p.tasks[t].compute_share;
-  const double stretch = compute > 0 ? 1 + slowed / compute : 1;
-  double at = start;
-  for (auto piece = begin; piece != stop; ++piece) {
-    TaskTimes& inner = record.times[piece->origin];
-    const bool host = piece != begin && piece->release > at;
-    if (host) at = piece->release;
-    inner = times;
-    inner.start = Seconds(at);
-    at += piece->duration * (piece->compute ? stretch : 1);
-    inner.end = Seconds(piece + 1 == stop ? end : at);
-    if (piece == begin) continue;
-    const auto before = piece - 1;
-    const bool same_lane = tasks_.programs[p.program].tasks[before->origin].lane ==
-                           tasks_.programs[p.program].tasks[piece->origin].lane;
-    inner.held_by = host ? HeldBy::Host : same_lane ? HeldBy::Lane : HeldBy::Dependency;
-    inner.cause_rank = r;
-    inner.cause_task = before->origin;
-  }
+  const PlayedTask& task = p.tasks[t];
+  const Cause cause = record.pending[slot];
+  const bool run = task.piece_begin != task.piece_end;
+  if (run) advance_run(r, task, std::numeric_limits<double>::infinity(), ranks_[r].communications > 0);
+  TaskTimes& first = record.times[task.origin];
+  first.start = Seconds(start);
+  first.held_by = cause.held_by;
+  first.cause_rank = cause.rank;
+  first.cause_task = last_origin(cause.rank, cause.task);
+  record.times[last_origin(r, t)].end = Seconds(end);
+}
+
+// A piece of a run ended and the next one started.
+void Player::record_piece(std::uint32_t r, std::uint32_t piece, double end, double next_start) {
+  Record& record = records_[ranks_[r].record - 1];
+  const CompiledProgram& p = program(r);
+  const std::uint32_t origin = p.pieces[piece].origin, next = p.pieces[piece + 1].origin;
+  const std::vector<Task>& tasks = tasks_.programs[p.program].tasks;
+  record.times[origin].end = Seconds(end);
+  TaskTimes& times = record.times[next];
+  times.start = Seconds(next_start);
+  times.held_by = next_start > end                          ? HeldBy::Host
+                  : tasks[origin].lane == tasks[next].lane ? HeldBy::Lane
+                                                           : HeldBy::Dependency;
+  times.cause_rank = r;
+  times.cause_task = origin;
 }
 
 void Player::check_finished() const {

@@ -163,9 +163,12 @@ class Joiner {
       if (task.kind == PlayKind::Compute) task.duration *= slowdown_;
       if (run_of_[t] == t) add_pieces(*run++, task, result);
       task.after_begin = static_cast<std::uint32_t>(result.after.size());
-      for (std::uint32_t w : waits(t)) {
+      const auto wait_for = [&](std::uint32_t w) {
         if (result.tasks[renamed[w]].slot != task.slot) result.after.push_back(renamed[w]);
-      }
+      };
+      for (std::uint32_t w : waits(t)) wait_for(w);
+      // The task before it on its lane moved into a run: the lane no longer says so.
+      if (before_[t] != no_task && run_of_[before_[t]] != no_task) wait_for(before_[t]);
       task.after_end = static_cast<std::uint32_t>(result.after.size());
       result.tasks.push_back(task);
     }

@@ -20,6 +20,7 @@ enum class CommandId : unsigned char {
   Export,
   Collective,
   Check,
+  Validate,
   Models,
   Clusters,
   Schedules,

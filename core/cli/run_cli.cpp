@@ -48,6 +48,8 @@ int run_command(RunContext& run) {
       return run_collective(run);
     case CommandId::Check:
       return run_check(run);
+    case CommandId::Validate:
+      return run_validate(run);
     case CommandId::Models:
       return run_models(run);
     case CommandId::Clusters:

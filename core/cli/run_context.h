@@ -22,6 +22,7 @@ int run_show(RunContext&);
 int run_export(RunContext&);
 int run_collective(RunContext&);
 int run_check(RunContext&);
+int run_validate(RunContext&);
 int run_models(RunContext&);
 int run_clusters(RunContext&);
 int run_schedules(RunContext&);

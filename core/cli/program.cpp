@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <malloc.h>
+
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -53,6 +55,12 @@ int terminal_columns() {
 }  // namespace
 
 void prepare_process() {
+#ifdef __GLIBC__
+  // A prediction frees large tables and soon takes as large ones: keep the pages, whose faults cost more than they save.
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  mallopt(M_TOP_PAD, 16 << 20);
+#endif
   // Standard output that was closed is opened for reading: writing to it then fails as it must.
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::fcntl(stream, F_GETFD) == -1 && errno == EBADF) [[maybe_unused]]

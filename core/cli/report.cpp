@@ -64,6 +64,21 @@ void write_speed(const RunRecord& record, const Summary& summary, Output& out) {
   out.line();
 }
 
+// The mean device's breakdown as the summary has it; of the spans where it has none.
+Breakdown mean_parts(const RunRecord& record) {
+  const Summary summary{record.summary};
+  Breakdown parts;
+  const auto step = summary["step_time_s"];
+  if (!step || !summary[std::string(key(Activity::Forward))]) return breakdown(record).mean;
+  parts.step = Seconds(*step);
+  for (std::size_t i = 0; i < activity_count; ++i)
+    parts.parts[i] = Seconds(summary[std::string(key(static_cast<Activity>(i)))].value_or(0));
+  for (std::size_t i = 0; i < traffic_axis_count; ++i)
+    parts.hidden[i] =
+        Seconds(summary[fmt::format("hidden_{}_s", name(static_cast<TrafficAxis>(i)))].value_or(0));
+  return parts;
+}
+
 void write_parts(const Breakdown& parts, Output& out) {
   out.line(out.styled("where the step goes", Style::Title) + " (a device, on average)");
   Rows rows;
@@ -144,7 +159,7 @@ void write_report(const RunRecord& record, const ReportOptions& options, Output&
   const Summary summary{record.summary};
   write_head(record, out);
   write_speed(record, summary, out);
-  if (!record.spans.empty()) write_parts(breakdown(record).mean, out);
+  if (!record.spans.empty()) write_parts(mean_parts(record), out);
   write_worst_memory(record, summary, out);
   write_cost(record, summary, out);
   const auto& notes = record.header.notes;

@@ -74,6 +74,10 @@ void check_ranges(PlanDraft& draft) {
   check_known(draft, "data_bytes_per_sample", spec.data_bytes_per_sample.value);
   check_state_dtype(draft, "main_params_dtype", spec.main_params_dtype);
   check_state_dtype(draft, "main_grads_dtype", spec.main_grads_dtype);
+  if (spec.optimizer_cpu_offload)
+    draft.refuse("optimizer_cpu_offload",
+                 "optimizer_cpu_offload = true: what an update on the host takes is not modelled",
+                 "leave it out; zero_stage = 1 shards the optimizer's state instead");
   if (!spec.balanced_experts)
     draft.refuse("balanced_experts",
                  "balanced_experts = false: uneven routing of tokens to experts is not modelled",

@@ -15,7 +15,8 @@ std::vector<Clock> clocks_of(const Program& program) {
   std::array<std::uint32_t, lane_count> last{};
   for (std::uint32_t t = 0; t < program.tasks.size(); ++t) {
     const auto learn = [&](std::uint32_t done) {
-      for (std::size_t lane = 0; lane < lane_count; ++lane) clocks[t][lane] = std::max(clocks[t][lane], clocks[done][lane]);
+      for (std::size_t lane = 0; lane < lane_count; ++lane)
+        clocks[t][lane] = std::max(clocks[t][lane], clocks[done][lane]);
       std::uint32_t& own = clocks[t][static_cast<std::size_t>(program.tasks[done].lane)];
       own = std::max(own, done + 1);
     };
@@ -28,7 +29,7 @@ std::vector<Clock> clocks_of(const Program& program) {
 }
 
 struct Kind {
-  std::vector<std::uint32_t> tasks;   // ascending
+  std::vector<std::uint32_t> tasks;  // ascending
   Lane lane = Lane::Compute;
   bool one_lane = true;
 };
@@ -71,7 +72,8 @@ bool all_ordered(const std::vector<Clock>& clocks, const Kind& a, const Kind& b)
 
 }  // namespace
 
-CommunicationOrder::CommunicationOrder(const TaskGraph& graph, const Program& program, const Communications& list) {
+CommunicationOrder::CommunicationOrder(const TaskGraph& graph, const Program& program,
+                                       const Communications& list) {
   const std::vector<Kind> kinds = kinds_of(graph, program, list);
   const std::vector<Clock> clocks = clocks_of(program);
   kinds_ = static_cast<std::uint32_t>(kinds.size());

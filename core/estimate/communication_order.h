@@ -13,8 +13,8 @@ class CommunicationOrder {
  public:
   CommunicationOrder(const TaskGraph&, const Program&, const Communications&);
 
-  // Every task of one kind comes before or after every task of the other, on every path of lanes and edges. Of a kind with
-  // itself: its tasks follow each other.
+  // Every task of one kind comes before or after every task of the other, on every path of lanes and edges. Of
+  // a kind with itself: its tasks follow each other.
   bool ordered(std::uint32_t kind, std::uint32_t other) const { return ordered_[kind * kinds_ + other]; }
 
  private:

@@ -33,7 +33,7 @@ class Builder {
     add_channels();
     add_links();
     if (classes_.channels < traffic_.channels.size()) weigh_links();
-    if (options_.join) join();
+    add_programs();
     add_peers();
     return std::move(result_);
   }
@@ -44,26 +44,41 @@ class Builder {
   }
 
   void add_ranks() {
-    std::map<std::tuple<ProgramId, std::uint32_t, IssueTimes>, std::uint32_t> compiled;
     result_.ranks.resize(classes_.ranks);
     const std::vector<std::uint32_t> first = firsts(classes_.of_rank, classes_.ranks);
     for (std::uint32_t c = 0; c < classes_.ranks; ++c) {
       RankClass& rank = result_.ranks[c];
       rank.representative = RankId(first[c]);
       rank.size = 0;
-      const ProgramId program = graph_.program_of[first[c]];
-      const DeviceId device(graph_.device_of[first[c]]);
-      const IssueTimes issue = issue_times(rank.representative);
-      const auto [entry, fresh] =
-          compiled.try_emplace({program, costs_.device_key(device), issue}, result_.programs.size());
-      if (fresh) {
-        result_.programs.push_back(compile(graph_, program, communications(rank.representative), issue, costs_,
-                                           device, options_.stragglers));
-      }
-      rank.program = entry->second;
-      rank.slowdown = costs_.slowdown(device);
+      rank.slowdown = costs_.slowdown(DeviceId(graph_.device_of[first[c]]));
     }
     for (std::uint32_t c : classes_.of_rank) ++result_.ranks[c].size;
+  }
+
+  // Rank classes of one program, device key and issue times share a compiled program; joined, also only those
+  // of one slow-down and equal private collectives.
+  void add_programs() {
+    std::map<std::tuple<ProgramId, std::uint32_t, IssueTimes, double, PrivateCollectives>, std::uint32_t> known;
+    for (RankClass& rank : result_.ranks) {
+      const ProgramId id = graph_.program_of[rank.representative.value];
+      const DeviceId device(graph_.device_of[rank.representative.value]);
+      const Communications& mine = communications(rank.representative);
+      const IssueTimes issue = issue_times(rank.representative);
+      PrivateCollectives collectives;
+      for (std::size_t axis = 0; options_.join && axis < mine.axes.size(); ++axis) {
+        collectives.push_back(private_collectives(result_.channels[result_.group_of[rank.group_begin + axis]]));
+      }
+      const auto [entry, fresh] = known.try_emplace(
+          {id, costs_.device_key(device), issue, options_.join ? rank.slowdown : 1, collectives},
+          result_.programs.size());
+      if (fresh) {
+        CompiledProgram program = compile(graph_, id, mine, issue, costs_, device, options_.stragglers);
+        result_.programs.push_back(options_.join ? join_runs(program, rank.slowdown, collectives)
+                                                 : std::move(program));
+      }
+      rank.program = entry->second;
+      if (options_.join) rank.slowdown = 1;  // in the joined durations
+    }
   }
 
   IssueTimes issue_times(RankId rank) const {
@@ -102,25 +117,6 @@ class Builder {
         result_.group_of.push_back(classes_.of_channel[traffic_.group_channel(use.axis, group)]);
       }
     }
-  }
-
-  // Rank classes of one program, slow-down and private collectives share a joined program.
-  void join() {
-    std::map<std::tuple<std::uint32_t, double, PrivateCollectives>, std::uint32_t> joined;
-    std::vector<CompiledProgram> programs;
-    for (RankClass& rank : result_.ranks) {
-      const CompiledProgram& program = result_.programs[rank.program];
-      PrivateCollectives collectives;
-      for (std::size_t axis = 0; axis < program.axis_slots.size(); ++axis) {
-        collectives.push_back(private_collectives(result_.channels[result_.group_of[rank.group_begin + axis]]));
-      }
-      const auto [entry, fresh] =
-          joined.try_emplace({rank.program, rank.slowdown, collectives}, programs.size());
-      if (fresh) programs.push_back(join_runs(program, rank.slowdown, collectives));
-      rank.program = entry->second;
-      rank.slowdown = 1;  // in the joined durations
-    }
-    result_.programs = std::move(programs);
   }
 
   std::vector<double> private_collectives(const ChannelClass& channel) const {

@@ -18,7 +18,9 @@ namespace tandem {
 // One dial from fast to faithful; every report names the level used.
 enum class Fidelity : std::uint8_t {
   Estimate,  // no SimGrid: every communication takes its uncontended time
-  Fused,     // SimGrid, folded, and runs of tasks that nothing else can touch joined into one
+  // SimGrid, folded. Runs of tasks that nothing else can touch are joined; since that changes no time, Folded
+  // joins them too.
+  Fused,
   Folded,    // SimGrid, one rank of each symmetry class, real link sets
   Replicas,  // SimGrid, only tensor-parallel peers folded
   Full,      // SimGrid, every device

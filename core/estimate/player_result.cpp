@@ -50,7 +50,7 @@ void Player::record_piece(std::uint32_t r, std::uint32_t piece, double end, doub
   record.times[origin].end = Seconds(end);
   TaskTimes& times = record.times[next];
   times.start = Seconds(next_start);
-  times.held_by = next_start > end                          ? HeldBy::Host
+  times.held_by = next_start > end                         ? HeldBy::Host
                   : tasks[origin].lane == tasks[next].lane ? HeldBy::Lane
                                                            : HeldBy::Dependency;
   times.cause_rank = r;

@@ -17,7 +17,8 @@ constexpr std::uint32_t kNobody = ~std::uint32_t{0};
 // Whether two channels can communicate at the same time.
 class Exclusion {
  public:
-  Exclusion(const TaskGraph& graph, const Traffic& traffic) : graph_(graph), traffic_(traffic), orders_(graph.programs.size()) {}
+  Exclusion(const TaskGraph& graph, const Traffic& traffic)
+      : graph_(graph), traffic_(traffic), orders_(graph.programs.size()) {}
 
   // A rank that takes part in both, and orders them, keeps them apart; of a channel with itself: its own tasks.
   bool apart(std::uint32_t a, std::uint32_t b) {
@@ -48,7 +49,8 @@ class Exclusion {
   std::uint32_t kind_of(std::uint32_t c, RankId rank) const {
     const Channel& channel = traffic_.channels[c];
     const Communications& mine = communications(rank);
-    const auto axes = static_cast<std::uint32_t>(mine.axes.size()), sends = static_cast<std::uint32_t>(mine.sends.size());
+    const auto axes = static_cast<std::uint32_t>(mine.axes.size()),
+               sends = static_cast<std::uint32_t>(mine.sends.size());
     if (channel.collective) {
       if (graph_.mesh.place(rank, channel.axis).group != channel.group) return kNobody;
       for (std::uint32_t axis = 0; axis < axes; ++axis) {
@@ -58,7 +60,8 @@ class Exclusion {
     }
     if (rank == channel.sender) return axes + (c - traffic_.first_route[rank.value]);
     if (rank != channel.receiver) return kNobody;
-    return axes + sends + index_of(mine.receives, channel.axis, graph_.mesh.place(channel.sender, channel.axis).place);
+    return axes + sends +
+           index_of(mine.receives, channel.axis, graph_.mesh.place(channel.sender, channel.axis).place);
   }
   const CommunicationOrder& order(RankId rank) {
     const ProgramId program = graph_.program_of[rank.value];
@@ -85,7 +88,8 @@ class LinkUsers {
       : exclusion_(graph, traffic), users_(link_count) {
     for (std::uint32_t c = 0; c < traffic.channels.size(); ++c) {
       const Channel& channel = traffic.channels[c];
-      const bool links = traffic.pattern_parts[channel.pattern_begin] != traffic.pattern_parts[channel.pattern_end];
+      const bool links =
+          traffic.pattern_parts[channel.pattern_begin] != traffic.pattern_parts[channel.pattern_end];
       const bool meets_itself = links && !channel.collective && !exclusion_.apart(c, c);
       for_each_part(traffic, channel, [&](const TrafficPart& part) {
         for (LinkId link : traffic.part_links(part)) add(users_[link.value], c, meets_itself);
@@ -98,14 +102,14 @@ class LinkUsers {
     for (std::uint8_t u = 0; u < users.count; ++u) {
       if (users.channels[u] == channel) return users.crowded || (users.shared >> u & 1u) != 0;
     }
-    return true;   // one of a crowd
+    return true;  // one of a crowd
   }
 
  private:
   struct Users {
     std::array<std::uint32_t, kUsersRemembered> channels{};
-    std::uint8_t count = 0, shared = 0;   // a bit each
-    bool crowded = false;                 // more than are remembered: all share
+    std::uint8_t count = 0, shared = 0;  // a bit each
+    bool crowded = false;                // more than are remembered: all share
   };
 
   void add(Users& users, std::uint32_t c, bool meets_itself) {
@@ -132,11 +136,11 @@ class LinkUsers {
 
   Exclusion exclusion_;
   std::vector<Users> users_;
-  std::array<std::uint64_t, 64> asked_{};   // (a, b, answer); a < b, so that no key is 0
+  std::array<std::uint64_t, 64> asked_{};  // (a, b, answer); a < b, so that no key is 0
 };
 
-// The shared links of a part; of the others the slowest, if it is slower than those and may therefore hold the flow back.
-// Returns whether any is shared.
+// The shared links of a part; of the others the slowest, if it is slower than those and may therefore hold the
+// flow back. Returns whether any is shared.
 bool keep_links(const CostSource& costs, const LinkUsers& users, std::uint32_t channel, const Traffic& traffic,
                 const TrafficPart& part, std::vector<LinkId>& kept) {
   constexpr double none = std::numeric_limits<double>::infinity();
@@ -187,7 +191,7 @@ void drop_private_links(const TaskGraph& graph, const CostSource& costs, Traffic
     std::vector<std::uint32_t> renamed;
     for (std::uint32_t pattern = channel.pattern_begin; pattern < channel.pattern_end; ++pattern) {
       const std::uint32_t begin = traffic.pattern_parts[pattern], end = traffic.pattern_parts[pattern + 1];
-      double slowest = 0;   // s per byte, of the parts that share
+      double slowest = 0;  // s per byte, of the parts that share
       bool flows = false;
       for (std::uint32_t p = begin; p < end; ++p) {
         const TrafficPart& part = traffic.parts[p];
@@ -202,7 +206,7 @@ void drop_private_links(const TaskGraph& graph, const CostSource& costs, Traffic
         TrafficPart part = traffic.parts[p];
         const auto link_begin = static_cast<std::uint32_t>(links.size());
         const bool shares = keep_links(costs, users, c, traffic, part, links);
-        if (!shares && part.slowest <= slowest) {   // always over before the others
+        if (!shares && part.slowest <= slowest) {  // always over before the others
           links.resize(link_begin);
           continue;
         }

@@ -72,8 +72,9 @@ Traffic find_traffic(const TaskGraph&, const CostSource&, bool links);
 // Bytes that each link carries in the step, by link.
 std::vector<double> carried_bytes(const Traffic&, std::size_t link_count);
 
-// Two communications can share a link unless one rank takes part in both and its program orders them. Patterns that touch
-// no link that can be shared become timed operations; of links that are nobody else's, a part keeps the slowest.
+// Two communications can share a link unless one rank takes part in both and its program orders them. Patterns
+// that touch no link that can be shared become timed operations; of links that are nobody else's, a part keeps
+// the slowest.
 void drop_private_links(const TaskGraph&, const CostSource&, Traffic&);
 
 }  // namespace tandem

@@ -100,6 +100,22 @@ TEST_P(LoweredPlan, FoldedAndReplicasEqualFull) {
   }
 }
 
+TEST_P(LoweredPlan, JoinedRunsKeepEveryTime) {
+  const Case c = random_case(GetParam());
+  const Playback replicas = play(c, Fidelity::Replicas), folded = play(c, Fidelity::Folded);
+  EXPECT_LT(folded.tasks_played, replicas.tasks_played);
+  ASSERT_EQ(folded.ranks.size(), replicas.ranks.size());
+  for (std::size_t r = 0; r < folded.ranks.size(); ++r) {
+    for (std::size_t t = 0; t < folded.ranks[r].tasks.size(); ++t) {
+      const TaskTimes &joined = folded.ranks[r].tasks[t], &single = replicas.ranks[r].tasks[t];
+      ASSERT_NEAR(joined.start.value, single.start.value, 1e-9 * replicas.step_time.value)
+          << "rank " << r << " task " << t;
+      ASSERT_NEAR(joined.end.value, single.end.value, 1e-9 * replicas.step_time.value)
+          << "rank " << r << " task " << t;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, LoweredPlan, ::testing::Range(1u, 31u));
 
 }  // namespace

@@ -174,7 +174,8 @@ TEST(Simulate, RingAllReduceMeetsItsClosedForm) {
     const ProgramId p = builder.add_program();
     // Nothing but time keeps the two axes from sharing the ports, so both are flows.
     builder.add(p, Lane::Data, all_reduce(1e9, Axis::Data));
-    builder.add(p, Lane::Context, all_reduce(1e9, Axis::World), {builder.add(p, Lane::Compute, seconds_of_work(1))});
+    builder.add(p, Lane::Context, all_reduce(1e9, Axis::World),
+                {builder.add(p, Lane::Compute, seconds_of_work(1))});
     const SyntheticCosts costs({.devices = 16, .devices_per_node = 1, .nodes_per_leaf = 16});
     const double one = closed_form(CollectiveKind::AllReduce, Algorithm::Ring, static_cast<std::size_t>(ranks),
                                    Bytes(1e9), Seconds(5e-6), Bandwidth(50e9))

@@ -38,7 +38,9 @@ class JoinRuns : public ::testing::Test {
       issue.collectives.emplace_back(use.works.size(), 0.0);
       collectives.emplace_back(use.works.size(), 0.5);
     }
-    return join_runs(compile(graph, program_, communications, issue, SyntheticCosts({.devices = 2}), DeviceId(0), true), 1, collectives);
+    return join_runs(
+        compile(graph, program_, communications, issue, SyntheticCosts({.devices = 2}), DeviceId(0), true), 1,
+        collectives);
   }
   GraphBuilder builder_{MeshShape{.tp = 2, .edp = 2}};
   ProgramId program_ = builder_.add_program();
@@ -61,7 +63,7 @@ TEST_F(JoinRuns, WhoeverWaitsForAnInnerTaskEndsTheRun) {
 
 TEST_F(JoinRuns, WhatRunsBesideAComputationStaysOutside) {
   exchange({compute()});
-  compute();   // does not wait for the exchange
+  compute();  // does not wait for the exchange
   EXPECT_EQ(joined().tasks.size(), 3u);
 }
 
@@ -70,7 +72,7 @@ TEST_F(JoinRuns, RunsStopBeforeATaskThatWaitsForSomethingElse) {
   compute();
   compute();
   compute({stored});
-  EXPECT_EQ(joined().tasks.size(), 3u);   // the copy, two computations, the third
+  EXPECT_EQ(joined().tasks.size(), 3u);  // the copy, two computations, the third
 }
 
 // The exchange that only waits for a copy still follows the one inside the run.

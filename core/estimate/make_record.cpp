@@ -26,8 +26,8 @@ struct Described {
 
 class Describer {
  public:
-  Describer(const TaskGraph& graph, const CostModel& costs, RankId rank)
-      : graph_(graph), costs_(costs), rank_(rank) {}
+  Describer(const TaskGraph& graph, const CostModel& costs, RankId rank, RecordTexts texts)
+      : graph_(graph), costs_(costs), rank_(rank), texts_(texts == RecordTexts::All) {}
 
   const Described& describe(WorkId work) {
     const auto [place, is_new] = known_.try_emplace(work.value);
@@ -36,9 +36,13 @@ class Describer {
   }
 
   Described operator()(const Compute& compute) const {
-    return {TaskKind::Compute, work_text(compute), compute.flops, compulsory_bytes(compute)};
+    return {TaskKind::Compute, texts_ ? work_text(compute) : "", compute.flops, compulsory_bytes(compute)};
   }
   Described operator()(const Collective& collective) const {
+    const std::size_t size = graph_.mesh.size(collective.axis);
+    if (!texts_)
+      return {TaskKind::Collective, "", {}, collective.size, static_cast<std::uint32_t>(size), collective.kind,
+              Algorithm::Auto};
     std::vector<DeviceId> members;
     for (const RankId member :
          graph_.mesh.members(collective.axis, graph_.mesh.place(rank_, collective.axis).group))
@@ -65,6 +69,7 @@ class Describer {
   const TaskGraph& graph_;
   const CostModel& costs_;
   RankId rank_;
+  bool texts_;
   std::unordered_map<std::uint32_t, Described> known_;
 };
 
@@ -89,6 +94,7 @@ class RecordMaker {
     }
     check(spans < no_span, "spans that a record can number");
     record_.spans.reserve(spans);
+    record_.tasks.reserve(spans);  // recorded ranks of one program share theirs: an upper bound
     for (const RankTimes& rank : playback_.ranks) {
       add_tasks(rank.rank);
       add_spans(rank, add_lanes(rank));
@@ -130,8 +136,7 @@ class RecordMaker {
     const ProgramId program = graph_.program_of[rank.value];
     if (!first_task_.try_emplace(program.value, static_cast<std::uint32_t>(record_.tasks.size())).second)
       return;
-    Describer describer(graph_, costs_, rank);
-    record_.tasks.reserve(record_.tasks.size() + graph_.programs[program].tasks.size());
+    Describer describer(graph_, costs_, rank, texts_);
     for (const Task& task : graph_.programs[program].tasks) {
       const Described& work = describer.describe(task.work);
       const bool texts = texts_ == RecordTexts::All;

@@ -9,14 +9,19 @@ namespace {
 
 // Backslashes, and a dot or quote at the start of a line, mean something to roff.
 std::string roff(const std::string& raw) {
+  static constexpr std::string_view ellipsis = "\u2026";
   std::string out;
-  for (const char c : raw) {
-    if (c == '\\')
+  for (std::size_t i = 0; i < raw.size(); ++i) {
+    if (std::string_view(raw).substr(i).starts_with(ellipsis)) {
+      out += "...";
+      i += ellipsis.size() - 1;
+    } else if (raw[i] == '\\') {
       out += "\\e";
-    else if (c == '-')
+    } else if (raw[i] == '-') {
       out += "\\-";
-    else
-      out += c;
+    } else {
+      out += raw[i];
+    }
   }
   return !out.empty() && (out[0] == '.' || out[0] == '\'') ? "\\&" + out : out;
 }

@@ -93,8 +93,13 @@ Playback Player::result() {
   for (Record& record : records_) {
     for (TaskTimes& times : record.times) times.cause_rank = speaker[times.cause_rank];
   }
+  std::vector<std::uint32_t> uses(records_.size(), 0);
+  for (const auto& [rank, record] : wanted_) ++uses[record];
   for (const auto& [rank, record] : wanted_) {
-    playback.ranks.push_back({rank, graph_.ranks[records_[record].rank].size, records_[record].times});
+    Record& source = records_[record];
+    RankTimes& times = playback.ranks.emplace_back(RankTimes{.rank = rank, .tasks = {}});
+    times.multiplicity = graph_.ranks[source.rank].size;
+    times.tasks = --uses[record] == 0 ? std::move(source.times) : source.times;
   }
   return playback;
 }

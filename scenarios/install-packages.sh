@@ -5,7 +5,7 @@ set -euo pipefail
 
 declare -A packages=(
   [programs]="g++ cmake ninja-build libfmt-dev libboost-dev nlohmann-json3-dev libtomlplusplus-dev libsqlite3-dev
-              libcli11-dev libsimgrid-dev"
+              libsimgrid-dev"
   [tests]="libgtest-dev libgmock-dev libbenchmark-dev"
   [format]="clang-format-14"
   [tidy]="clang-tidy-14"

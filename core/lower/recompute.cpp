@@ -48,6 +48,8 @@ bool in_module(const Operator& op, RecomputeModule module) {
       return name == "attention.norm" || name == "mlp.norm" || name == "moe.norm";
     case RecomputeModule::MoeActivation:
       return name == "moe.activation";
+    case RecomputeModule::MlaUpProjection:
+      return name == "attention.q_b" || name == "attention.kv_b" || name == "attention.rotary";
   }
   return false;
 }
@@ -82,9 +84,11 @@ std::vector<RecomputeGroup> selective(const ModelGraph& model, const PlanSpec& s
     const Layer& layer = model[LayerId(l)];
     if (layer.role != Layer::Role::Block) continue;
     for (const RecomputeModule module : modules) {
-      const bool single = module != RecomputeModule::Mlp && module != RecomputeModule::Moe;
+      const bool single = module == RecomputeModule::CoreAttention || module == RecomputeModule::LayerNorm;
       RecomputeGroup group;
-      group.discards_output = module == RecomputeModule::LayerNorm || module == RecomputeModule::MoeActivation;
+      group.discards_output = module == RecomputeModule::LayerNorm ||
+                              module == RecomputeModule::MoeActivation ||
+                              module == RecomputeModule::MlaUpProjection;
       for (std::uint32_t o = layer.first.value; o <= layer.last.value; ++o) {
         if (!in_module(model[OperatorId(o)], module)) continue;
         group.operators.push_back(OperatorId(o));

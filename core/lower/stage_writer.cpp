@@ -91,15 +91,15 @@ void StageWriter::write_slots() {
       end_slot(run);
       continue;
     }
-    // Two slots side by side: a computation of one, then a computation of the other.
+    // Two slots side by side, in turn up to the next exchange of each: it travels while the other one computes.
     SlotRun other = begin_slot(slots[++i]);
     other.before = &run;
     for (bool more = true; more;) {
       more = false;
       for (SlotRun* turn : {&run, &other}) {
-        const std::uint32_t before = last_compute_[0];
+        turn->exchanged = false;
         bool left = true;
-        while (last_compute_[0] == before && (left = advance(*turn))) {
+        while (!turn->exchanged && (left = advance(*turn))) {
         }
         more = more || left;
         send_when_due(other);
@@ -205,6 +205,7 @@ bool StageWriter::advance(SlotRun& run) {
   made.microbatch = run.slot->microbatch;
   made.chunk = run.slot->chunk;
   run.at.push_back(add(made, std::move(after)));
+  run.exchanged = run.exchanged || proto.lane != Lane::Compute;
   if (run.reduces) gradients_finished(run, task);
   run.computed = run.computed || task == run.send_at;
   send_when_due(run);

@@ -57,6 +57,7 @@ class StageWriter {
     const LoweredChunk* chunk = nullptr;
     const Body* body = nullptr;
     bool forward = false, sends = false, reduces = false, gathers = false;
+    bool exchanged = false;               // met a communication since it was last looked at
     bool computed = false, sent = false;  // the result is there; it is on its way
     const SlotRun* before = nullptr;      // paired slots send in the schedule's order, as receivers expect
     std::vector<std::uint32_t> at;        // body task -> program task

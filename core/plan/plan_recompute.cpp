@@ -31,6 +31,12 @@ void check_full(PlanDraft& draft) {
                  fmt::format("use 1 to {}", most));
 }
 
+bool has_latent_attention(const ModelGraph& model) {
+  for (std::uint32_t op = 0; op < model.size(); ++op)
+    if (model[OperatorId(op)].name == "attention.kv_b") return true;
+  return false;
+}
+
 void check_modules(PlanDraft& draft) {
   PlanSpec& spec = draft.spec;
   if (spec.recompute_num_layers != 0 && draft.usable({kLayers}))
@@ -48,6 +54,13 @@ void check_modules(PlanDraft& draft) {
     draft.refuse(
         kModules,
         fmt::format("recompute_modules names a module of experts, but {} has none", draft.graph.name()),
+        "leave it out");
+  const bool latent = has_latent_attention(draft.graph);
+  if (!latent && std::find(spec.recompute_modules.begin(), spec.recompute_modules.end(),
+                           RecomputeModule::MlaUpProjection) != spec.recompute_modules.end())
+    draft.refuse(
+        kModules,
+        fmt::format("recompute_modules names mla_up_proj, but {} has no latent attention", draft.graph.name()),
         "leave it out");
 }
 

@@ -24,7 +24,14 @@ enum class ScheduleKind : std::uint8_t {
 };
 enum class RecomputeGranularity : std::uint8_t { None, Selective, Full };
 enum class RecomputeMethod : std::uint8_t { Uniform, Block };
-enum class RecomputeModule : std::uint8_t { CoreAttention, Mlp, Moe, LayerNorm, MoeActivation };
+enum class RecomputeModule : std::uint8_t {
+  CoreAttention,
+  Mlp,
+  Moe,
+  LayerNorm,
+  MoeActivation,
+  MlaUpProjection
+};
 enum class ContextCommunication : std::uint8_t { RingP2p, AllGather, AllToAll };
 enum class AttentionBackend : std::uint8_t { Flash, Unfused };
 enum class OptimizerKind : std::uint8_t { Adam, Sgd };
@@ -60,6 +67,9 @@ struct PlanSpec {
 
   DType dtype = DType::Bf16;  // of activations and products; fp8: bf16 tensors, fp8 products
   bool grad_reduce_in_fp32 = true;
+  // A weight gradient is added to the main gradient by the product that makes it; otherwise by a pass of its
+  // own.
+  bool gradient_accumulation_fusion = true;
   DType main_params_dtype = DType::Fp32, main_grads_dtype = DType::Fp32;
   DType exp_avg_dtype = DType::Fp32, exp_avg_sq_dtype = DType::Fp32;
   OptimizerKind optimizer = OptimizerKind::Adam;

@@ -45,7 +45,8 @@ const Names<RecomputeModule> module_names = {{"core_attn", RecomputeModule::Core
                                              {"mlp", RecomputeModule::Mlp},
                                              {"moe", RecomputeModule::Moe},
                                              {"layernorm", RecomputeModule::LayerNorm},
-                                             {"moe_act", RecomputeModule::MoeActivation}};
+                                             {"moe_act", RecomputeModule::MoeActivation},
+                                             {"mla_up_proj", RecomputeModule::MlaUpProjection}};
 
 Key recompute_modules() {
   Key key{.name = "recompute_modules",

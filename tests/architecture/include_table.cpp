@@ -20,7 +20,8 @@ const std::vector<FolderRule>& folder_rules() {
       {"core/search", {"core/estimate", "core/plan"}},
       {"core/scenario", {"core/model", "core/plan", "core/cluster", "core/cost"}},
       {"core/validate", {"core/scenario", "core/lower", "core/estimate"}},
-      {"core/cli", {"core/lower", "core/estimate", "core/compare", "core/search", "core/scenario", "core/validate"}},
+      {"core/cli",
+       {"core/lower", "core/estimate", "core/compare", "core/search", "core/scenario", "core/validate"}},
       {"sim", {"core/cli"}},
       {"exec", {"core/cli"}},
       {"gui", {"core/cli"}},
@@ -31,14 +32,13 @@ const std::vector<FolderRule>& folder_rules() {
 
 const std::vector<ForeignRule>& foreign_rules() {
   static const std::vector<ForeignRule> rules = {
-      {"[a-z_0-9]+", {}},                                         // the standard library
-      {"(unistd|fcntl|signal|spawn|poll|dlfcn)\\.h|sys/.*", {}},  // POSIX
+      {"[a-z_0-9]+", {}},                                                // the standard library
+      {"(unistd|fcntl|signal|spawn|poll|dlfcn|malloc)\\.h|sys/.*", {}},  // POSIX and glibc
       {"fmt/.*", {}},
       {"boost/.*", {"core"}},
       {"toml\\+\\+/.*", {"core/cluster", "core/cost", "core/scenario"}},
       {"nlohmann/.*", {"core/model", "core/record", "core/scenario", "core/validate", "core/cli"}},
       {"sqlite3\\.h", {"core/record"}},
-      {"CLI/.*", {"core/cli"}},
       {"(simgrid|xbt)/.*", {"sim/*.cpp"}},
       {"(mpi|nccl|nvml|cudnn|cublas|cuda)[a-zA-Z_]*(\\.h|/.*)|oneapi/.*|dnnl.*", {"exec"}},
       {"Q[A-Za-z]+(/.*)?", {"gui"}},

@@ -65,7 +65,8 @@ ComputeCost CostModel::compute(const Compute& work, DeviceKindId kind) const {
           [&](const FusedAttention& a) { return attention_time(a, costs.attention(a).value); },
           [&](const MemoryPass& p) { return costs.memory_pass(p); }},
       work.kernel);
-  return {device, state_->framework.host_per_launch * std::max(work.launches, 0)};
+  const double launches = std::max(work.launches, 0);
+  return {device + state_->framework.kernel_gap * launches, state_->framework.host_per_launch * launches};
 }
 
 ComputeCost CostModel::copy(const Copy& work, DeviceId device) const {
@@ -99,7 +100,8 @@ CommunicationCost CostModel::collective(const Collective& work, std::span<const 
           .transfer = Seconds(std::max(best.seconds_per_byte, bound) * work.size.value),
           .algorithm = best.algorithm,
           .protocol = best.protocol,
-          .host = state_->framework.host_per_collective};
+          .host = state_->framework.host_per_collective +
+                  state_->framework.host_per_member * static_cast<double>(members.size())};
 }
 
 CommunicationCost CostModel::message(Bytes size, DeviceId from, DeviceId to) const {
@@ -107,11 +109,11 @@ CommunicationCost CostModel::message(Bytes size, DeviceId from, DeviceId to) con
   const DeviceId pair[] = {from, to};
   const Candidate candidate = message_candidate(group_of(state_->cluster, *state_->calibration, pair));
   const double bound = busiest_link(state_->cluster, loads(from, to));
-  return {.latency = state_->environment().collective_start + candidate.latency,
+  return {.latency = state_->environment().collective_start + candidate.latency + state_->framework.message_start,
           .transfer = Seconds(std::max(candidate.seconds_per_byte, bound) * size.value),
           .algorithm = candidate.algorithm,
           .protocol = candidate.protocol,
-          .host = state_->framework.host_per_collective};
+          .host = state_->framework.host_per_message};
 }
 
 std::vector<LinkLoad> CostModel::loads(const Collective& work, Algorithm chosen,
@@ -132,6 +134,10 @@ double CostModel::straggler_factor() const {
   return 1 + state_->environment().straggler_share *
                  std::log2(static_cast<double>(std::max<std::size_t>(1, state_->cluster.node_count())));
 }
+
+bool CostModel::host_waits_for_messages() const { return state_->framework.host_waits_for_messages; }
+
+Seconds CostModel::host_per_step() const { return state_->framework.host_per_step; }
 
 Bytes CostModel::reserved_memory(DeviceKindId, std::size_t communicators) const {
   const Environment& e = state_->environment();

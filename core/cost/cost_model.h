@@ -54,6 +54,10 @@ class CostModel {
   double overlap_slowdown(DeviceKindId) const;
   // Computation is this much slower (>= 1) in a job of many nodes: the slowest of many is waited for.
   double straggler_factor() const;
+  // The framework's host issues nothing behind a receive before the message is there.
+  bool host_waits_for_messages() const;
+  // Host time of the framework that every step begins with (input, logging, synchronisation).
+  Seconds host_per_step() const;
   // Memory that a process holds beside the plan's buffers: context, library and communication workspaces.
   Bytes reserved_memory(DeviceKindId, std::size_t communicators) const;
 

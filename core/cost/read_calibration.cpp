@@ -268,6 +268,13 @@ class FileReader {
     made.name = name;
     row.read("host_per_launch", made.host_per_launch);
     row.read("host_per_collective", made.host_per_collective);
+    if (row.has("host_per_collective")) made.host_per_message = made.host_per_collective;
+    row.read("host_per_member", made.host_per_member);
+    row.read("host_per_message", made.host_per_message);
+    row.read("host_per_step", made.host_per_step);
+    row.read("message_start", made.message_start);
+    row.read("kernel_gap", made.kernel_gap);
+    row.read("host_waits_for_messages", made.host_waits_for_messages);
     row.read("attention", made.attention);
     passes(row, "traffic", 0.1, 100, made.traffic);
     provenance(row, "framework", made.from, like);

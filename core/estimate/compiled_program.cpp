@@ -65,6 +65,7 @@ CompiledProgram compile(const TaskGraph& graph, ProgramId id, const Communicatio
   result.program = id;
   result.device_key = costs.device_key(device);
   result.overlap_slowdown = costs.overlap_slowdown(device);
+  result.host_waits = costs.host_waits_for_messages();
   result.origin_count = program.tasks.size();
   std::array<std::uint8_t, lane_count> slot_of{};
   std::array<bool, lane_count> used{};

@@ -21,12 +21,12 @@ enum class PlayKind : std::uint8_t {
 constexpr std::uint32_t no_task = std::numeric_limits<std::uint32_t>::max();
 
 struct PlayedTask {
-  double duration = 0;       // s, of Compute and Timed when nothing slows it
-  double release = 0;        // s: the host has issued it
+  double duration = 0;  // s, of Compute and Timed when nothing slows it
+  double release = 0;   // s: the host has issued it
   std::uint32_t after_begin = 0, after_end = 0;
   std::uint32_t piece_begin = 0, piece_end = 0;  // a joined run: in CompiledProgram::pieces
-  std::uint32_t next = no_task;  // on its lane
-  std::uint32_t entry = 0;       // Collective: index in AxisUse::works; Send: index in PeerUse::sizes
+  std::uint32_t next = no_task;                  // on its lane
+  std::uint32_t entry = 0;  // Collective: index in AxisUse::works; Send: index in PeerUse::sizes
   std::uint32_t message = no_message;
   std::uint32_t origin = 0;   // task of the program
   std::uint16_t wakes = 0;    // slots with a task that waits for this one
@@ -40,13 +40,15 @@ struct CompiledProgram {
   ProgramId program;
   std::uint32_t device_key = 0;
   double overlap_slowdown = 1;
-  std::vector<PlayedTask> tasks;          // in the program's order
-  std::vector<std::uint32_t> after;       // edges to other slots only: a lane keeps its own order
-  std::vector<std::uint32_t> first;       // by slot
-  std::vector<Lane> lanes;                // by slot
+  bool host_waits = false;           // for each message that it receives, before it issues what stands behind
+  std::vector<PlayedTask> tasks;     // in the program's order
+  std::vector<std::uint32_t> after;  // edges to other slots only: a lane keeps its own order
+  std::vector<std::uint32_t> first;  // by slot
+  std::vector<Lane> lanes;           // by slot
   std::vector<std::uint32_t> axis_slots;  // by Communications::axes: the slot of its collectives
   std::uint8_t compute_slot = 0;          // no Compute task: lanes.size()
-  // The tasks of runs that `join_runs` made one task each. Index 0: nothing slows them, 1: overlap slows computations.
+  // The tasks of runs that `join_runs` made one task each. Index 0: nothing slows them, 1: overlap slows
+  // computations.
   struct Piece {
     std::uint32_t origin = 0;
     bool compute = true;
@@ -55,7 +57,7 @@ struct CompiledProgram {
     double floor[2] = {0, 0};  // when those end if the host's launches hold them up
   };
   std::vector<Piece> pieces;
-  std::size_t origin_count = 0;             // tasks of the program
+  std::size_t origin_count = 0;  // tasks of the program
 };
 
 // Seconds that the host of a rank takes to issue its communications: by axis and entry, by send and size, by

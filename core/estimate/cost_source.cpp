@@ -19,6 +19,7 @@ double ModelCostSource::overlap_slowdown(DeviceId device) const {
   return cost_.overlap_slowdown(cluster_[device].kind);
 }
 double ModelCostSource::straggler_factor() const { return cost_.straggler_factor(); }
+bool ModelCostSource::host_waits_for_messages() const { return cost_.host_waits_for_messages(); }
 std::size_t ModelCostSource::link_count() const { return cluster_.link_count(); }
 Bandwidth ModelCostSource::capacity(LinkId link) const { return cluster_[link].capacity; }
 

@@ -21,6 +21,8 @@ class CostSource {
   virtual ComputeCost input(const WaitForInput&) const = 0;
   virtual double overlap_slowdown(DeviceId) const = 0;
   virtual double straggler_factor() const = 0;
+  // The host issues nothing behind a receive before the message is there.
+  virtual bool host_waits_for_messages() const { return false; }
 
   virtual std::size_t link_count() const = 0;
   virtual Bandwidth capacity(LinkId) const = 0;
@@ -46,6 +48,7 @@ class ModelCostSource final : public CostSource {
   ComputeCost input(const WaitForInput&) const override;
   double overlap_slowdown(DeviceId) const override;
   double straggler_factor() const override;
+  bool host_waits_for_messages() const override;
   std::size_t link_count() const override;
   Bandwidth capacity(LinkId) const override;
   std::uint64_t shape(std::span<const DeviceId> members) const override;

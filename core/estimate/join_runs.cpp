@@ -21,6 +21,11 @@ class Joiner {
       if (program.tasks[t].next != no_task) before_[program.tasks[t].next] = t;
     }
     collect_waiters();
+    std::uint32_t receives = 0;
+    for (const PlayedTask& task : program.tasks) {
+      receives_before_.push_back(receives);
+      if (task.kind == PlayKind::Receive) ++receives;
+    }
   }
 
   CompiledProgram join() {
@@ -102,6 +107,7 @@ class Joiner {
       const auto settled = [&](std::uint32_t w) {
         return std::ranges::find(run.rbegin(), run.rend(), w) != run.rend() || done(w, first);
       };
+      if (program_.host_waits && receives_before_[next] != receives_before_[first]) return run;
       if (!settled(before_[next]) || !std::ranges::all_of(waits(next), settled)) return run;
       run.push_back(next);
     }
@@ -147,11 +153,14 @@ class Joiner {
     result.program = program_.program;
     result.device_key = program_.device_key;
     result.overlap_slowdown = program_.overlap_slowdown;
+    result.host_waits = program_.host_waits;
     result.lanes = program_.lanes;
     result.axis_slots = program_.axis_slots;
     result.compute_slot = program_.compute_slot;
     result.origin_count = program_.origin_count;
     std::vector<std::uint32_t> renamed(program_.tasks.size(), no_task);
+    result.tasks.reserve(program_.tasks.size());
+    result.pieces.reserve(program_.tasks.size());
     auto run = runs_.begin();
     for (std::uint32_t t = 0; t < program_.tasks.size(); ++t) {
       if (run_of_[t] != no_task && run_of_[t] != t) {
@@ -205,6 +214,7 @@ class Joiner {
   std::vector<std::uint32_t> before_;                   // on its lane
   std::vector<std::uint32_t> waiters_, waiters_begin_;  // on other lanes
   std::vector<std::uint32_t> run_of_;                   // first task of the run, or no_task
+  std::vector<std::uint32_t> receives_before_;          // in the program's order: a waiting host stops at each
   std::vector<std::uint32_t> known_;                    // by slot
   std::vector<std::vector<std::uint32_t>> runs_;        // in the order of their first tasks
 };

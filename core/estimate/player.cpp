@@ -113,8 +113,8 @@ void Player::try_start(std::uint32_t r, std::uint32_t slot, double now, Cause ca
     if (mine[p.tasks[before].slot].head <= before) return;
   }
   double at = now;
-  if (task.release > now) {
-    at = task.release;
+  if (const double release = task.release + ranks_[r].host_delay; release > now) {
+    at = release;
     cause.held_by = HeldBy::Host;
   }
   if (ranks_[r].record > 0) remember_cause(r, slot, cause);
@@ -142,6 +142,7 @@ void Player::start_alone(std::uint32_t r, const PlayedTask& task, LaneState& l, 
   if (task.slot != program(r).compute_slot) return push(at + duration, operation, 0);
   const bool run = task.piece_begin != task.piece_end;
   rank.piece = task.piece_begin;
+  rank.run_delay = rank.host_delay;
   rank.remaining = run ? program(r).pieces[task.piece_begin].duration : duration;
   rank.since = at;
   push(compute_end(r, task), operation, ++rank.version);
@@ -156,7 +157,7 @@ double Player::compute_end(std::uint32_t r, const PlayedTask& task) const {
   if (task.piece_begin == task.piece_end) return rank.since + rank.remaining * factor;
   const CompiledProgram::Piece& piece = p.pieces[rank.piece];
   const double end = rank.since + rank.remaining * (piece.compute ? factor : 1);
-  return std::max(end + piece.rest[slowed], piece.floor[slowed]);
+  return std::max(end + piece.rest[slowed], piece.floor[slowed] + rank.run_delay);
 }
 
 double Player::jitter_factor(std::uint32_t r, std::uint32_t origin) const {
@@ -207,7 +208,7 @@ void Player::advance_run(std::uint32_t r, const PlayedTask& task, double until, 
       return;
     }
     const CompiledProgram::Piece& next = p.pieces[rank.piece + 1];
-    const double start = std::max(end, next.release);
+    const double start = std::max(end, next.release + rank.run_delay);
     if (rank.record > 0) record_piece(r, rank.piece, end, start);
     ++rank.piece;
     rank.remaining = next.duration;
@@ -398,6 +399,9 @@ void Player::complete(std::uint32_t r, std::uint32_t slot, double start, double 
   const std::uint32_t t = l.head;
   const PlayedTask& task = program(r).tasks[t];
   if (ranks_[r].record > 0) record(r, slot, t, start, now);
+  // A host that waits for what it receives issues everything behind it later by as much.
+  if (task.kind == PlayKind::Receive && program(r).host_waits)
+    ranks_[r].host_delay = std::max(ranks_[r].host_delay, now - task.release);
   l.head = task.next;
   l.status = Status::Waiting;
   ++tasks_done_;

@@ -60,10 +60,12 @@ class Player {
   struct RankState {
     std::uint32_t lane_begin = 0;
     std::uint32_t version = 0;         // of the running computation's date
-    std::uint32_t piece = 0;                    // of a joined run: the one that runs
+    std::uint32_t piece = 0;           // of a joined run: the one that runs
     double remaining = 0, since = 0;   // s of it without slow-down, and from when on
     std::uint32_t communications = 0;  // running on this rank
     std::uint32_t record = 0;          // 1 + index in records_, 0: none
+    double host_delay = 0;             // s that the host has waited for messages so far
+    double run_delay = 0;              // the same when the running joined run was issued
   };
   struct Cause {
     HeldBy held_by = HeldBy::Nothing;

@@ -178,8 +178,14 @@ class KernelMaker {
     if (const auto p = as_product()) {
       // Accumulated into the main gradient: read and write of its format (Megatron's gradient accumulation
       // fusion).
-      const double accumulate = 2 * bytes_per_element(shard_.plan().spec.main_grads_dtype);
-      kernels.push_back({"", product(phase, {p->n, p->k, p->m, p->batch, p->dtype, accumulate, p->grouped})});
+      const PlanSpec& spec = shard_.plan().spec;
+      const double accumulate = 2 * bytes_per_element(spec.main_grads_dtype);
+      const double written = spec.gradient_accumulation_fusion ? accumulate : e_;
+      kernels.push_back({"", product(phase, {p->n, p->k, p->m, p->batch, p->dtype, written, p->grouped})});
+      if (!spec.gradient_accumulation_fusion) {
+        const double weights = static_cast<double>(p->n * p->k) * static_cast<double>(p->batch);
+        kernels.push_back({"accumulate", memory_pass(PassKind::Accumulate, phase, weights, e_ + accumulate)});
+      }
       for (const Parameter& parameter : op_.parameters) {
         if (parameter.name != "bias") continue;
         kernels.push_back(

@@ -42,6 +42,13 @@ FrameworkDefaults megatron_core() {
   return d;
 }
 
+// NVIDIA's MLPerf entries (their configuration files): NeMo on Megatron-Core, in several number formats.
+FrameworkDefaults mlperf() {
+  FrameworkDefaults d = megatron_core();
+  d.dtype_known = false;
+  return d;
+}
+
 // Megatron-DeepSpeed (its examples): fp16 gradients, reduced after the last microbatch, attention over stored
 // scores.
 FrameworkDefaults megatron_deepspeed() {
@@ -49,6 +56,7 @@ FrameworkDefaults megatron_deepspeed() {
   d.profile = "deepspeed";
   d.grad_reduce_in_fp32 = false;
   d.main_grads_dtype = DType::Fp16;
+  d.gradient_accumulation_fusion = false;
   return d;
 }
 
@@ -69,6 +77,7 @@ FrameworkDefaults deepspeed_zero3() {
 FrameworkDefaults nanotron() {
   FrameworkDefaults d;
   d.profile = "nanotron";
+  d.gradient_accumulation_fusion = false;
   d.balances_by_cost = true;
   d.first_stage_memory = true;
   d.overlap_p2p_comm = false;
@@ -81,6 +90,7 @@ FrameworkDefaults nanotron() {
 FrameworkDefaults fsdp() {
   FrameworkDefaults d;
   d.profile = "fsdp";
+  d.gradient_accumulation_fusion = false;
   d.zero_stage = 3;
   d.grad_reduce_in_fp32 = false;
   d.fully_sharded = true;
@@ -114,10 +124,11 @@ constexpr std::array names = {
     Named{"megatron-deepspeed", megatron_deepspeed},
     Named{"megatron-core", megatron_core},
     Named{"megatron-bridge", megatron_core},
-    Named{"nemo", megatron_core},
-    Named{"pytorch nvidia release",
-          megatron_core},  // NVIDIA's MLPerf submissions: NeMo in NVIDIA's PyTorch image
-    Named{"ngc", megatron_core},
+    Named{"nemo 2", megatron_core},
+    Named{"nemo megatron 2", megatron_core},
+    Named{"nemo", mlperf},
+    Named{"pytorch nvidia release", mlperf},
+    Named{"ngc", mlperf},
     Named{"megatron-lm", megatron_2022},
 };
 

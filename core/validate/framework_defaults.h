@@ -31,6 +31,7 @@ struct FrameworkDefaults {
        overlap_p2p_comm = true;
   bool grad_reduce_in_fp32 = true;
   DType main_grads_dtype = DType::Fp32;
+  bool gradient_accumulation_fusion = true;
   AttentionBackend attention = AttentionBackend::Flash;
   bool fully_sharded = false;       // blank tp, pp and cp mean 1: data parallelism is all there is
   bool interleaves = false;         // blank vpp: as many chunks a stage as divide evenly, at most five

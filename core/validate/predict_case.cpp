@@ -43,7 +43,8 @@ struct Played {
   std::int64_t chunks = 1;
 };
 
-Played play(const RunCase& run, const Machine& machine, const PlanSpec& spec) {
+Played play(const RunCase& run, const Machine& machine, PlanSpec spec) {
+  if (spec.host_seconds_per_step.value == 0) spec.host_seconds_per_step = machine.costs.host_per_step();
   const Plan plan = resolve_plan(spec, run.model, machine.model, machine.shape);
   const TaskGraph graph = lower(machine.model, plan);
   const Playback playback = estimate(graph, machine.cluster, machine.costs, whole_estimate());

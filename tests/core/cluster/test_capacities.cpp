@@ -36,7 +36,7 @@ TEST(Capacities, AreLineRateTimesEfficiency) {
 
 TEST(Capacities, ManyPortsOfADeviceAreOneFatLink) {
   const Cluster cluster = cluster_of("p5:2");
-  EXPECT_DOUBLE_EQ(rate(cluster, "node0.port3.up"), 4 * 12.5 * 0.85);
+  EXPECT_DOUBLE_EQ(rate(cluster, "node0.port3.up"), 4 * 12.5 * 0.93);
   EXPECT_DOUBLE_EQ(cluster.port_bandwidth_per_device(DeviceId(0)).value, 50e9);
   EXPECT_DOUBLE_EQ(cluster.port_bandwidth_per_node(NodeId(0)).value, 400e9);
 }
@@ -57,7 +57,7 @@ TEST(Capacities, TheSharesOfPortsAreKnownOnEveryFabric) {
 
 TEST(Capacities, AMeshDividesItsWires) {
   EXPECT_DOUBLE_EQ(rate(cluster_of("mi300x"), "node0.device0.xgmi-mi300x.to-device1"), 64 * 0.7);
-  EXPECT_DOUBLE_EQ(rate(cluster_of("dgx-1v"), "node0.device0.nvlink2.to-device1"), 150.0 / 7 * 0.8);
+  EXPECT_DOUBLE_EQ(rate(cluster_of("dgx-1v"), "node0.device0.nvlink2.to-device1"), 150.0 / 7 * 0.865);
 }
 
 TEST(Capacities, ATorusWireHasTheRateOfOneLink) {

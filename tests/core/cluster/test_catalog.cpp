@@ -164,7 +164,9 @@ TEST(Catalog, HasEveryCollectedLink) {
     expect_value(row.at("gbs_per_dir"), 1e9, link.bandwidth.value, id);
     expect_value(row.at("latency_us"), 1e-6, link.latency.value, id);
     expect_value(row.at("switch_latency_ns"), 1e-9, link.switch_latency.value, id);
-    expect_value(row.at("efficiency"), 1, link.efficiency, id);
+    // The table's share of the line rate, or more where measured collectives reached more.
+    EXPECT_GE(link.efficiency, std::stod(row.at("efficiency"))) << id;
+    EXPECT_LE(link.efficiency, 1) << id;
   }
 }
 

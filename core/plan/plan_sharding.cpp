@@ -16,13 +16,13 @@ bool splits_gradients(ScheduleKind kind) {
 // ZeRO-2 frees a gradient once it is reduced, after each microbatch; a pipeline adds up the gradients of all
 // its microbatches first, so they must stay whole. Megatron-Core offers ZeRO-1 there (its distributed
 // optimizer), and torchtitan ZeRO-3 (FSDP), which reduces and frees after each microbatch's backward. That
-// backward must be in one piece: with weight gradients that come later, a layer's reduction would start before
-// it is complete.
-void check_stage_with_pipeline(PlanDraft& draft) {
+// backward must be in one piece, however many stages there are: with weight gradients that come later, a
+// layer's reduction would start before it is complete.
+void check_stage_with_schedule(PlanDraft& draft) {
   const PlanSpec& spec = draft.spec;
+  if (!draft.usable({"zero_stage"})) return;
   const std::int64_t stages = spec.pipeline_model_parallel_size;
-  if (!draft.usable({"zero_stage", "pipeline_model_parallel_size"}) || stages == 1) return;
-  if (spec.zero_stage == 2)
+  if (draft.usable({"pipeline_model_parallel_size"}) && stages > 1 && spec.zero_stage == 2)
     draft.refuse(
         "zero_stage",
         fmt::format(
@@ -104,7 +104,7 @@ void check_overlaps(PlanDraft& draft) {
 }  // namespace
 
 void resolve_sharding(PlanDraft& draft) {
-  check_stage_with_pipeline(draft);
+  check_stage_with_schedule(draft);
   resolve_shard_groups(draft);
   resolve_buckets(draft);
   check_overlaps(draft);

@@ -345,8 +345,17 @@ TEST_F(ResolvePlan, RefusesZeroTwoInAPipelineAndSaysWhy) {
                                             HasSubstr("use 1 (Megatron's distributed optimizer) or 3"))));
   spec.zero_stage = 3;
   EXPECT_THAT(problems(), IsEmpty());
-  spec.schedule = ScheduleKind::ZeroBubbleH1;
-  EXPECT_THAT(problems(), ElementsAre(HasSubstr("schedule = zb-h1 finishes weight gradients later")));
+}
+
+TEST_F(ResolvePlan, RefusesZeroThreeWithWeightGradientsThatComeLaterWhateverTheStages) {
+  spec.zero_stage = 3;
+  for (const std::int64_t stages : {1, 2}) {
+    spec.pipeline_model_parallel_size = stages;
+    for (const ScheduleKind kind : {ScheduleKind::ZeroBubbleH1, ScheduleKind::ZeroBubbleV}) {
+      spec.schedule = kind;
+      EXPECT_THAT(problems(), ElementsAre(HasSubstr("finishes weight gradients later"))) << stages;
+    }
+  }
 }
 
 TEST_F(ResolvePlan, ShardsInGroupsThatDivideTheReplicas) {

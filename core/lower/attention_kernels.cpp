@@ -91,9 +91,11 @@ std::vector<Kernel> unfused(const Attention& attention, const AttentionBlock& bl
 
 std::vector<Kernel> attention_kernels(const Attention& attention, const AttentionBlock& block,
                                       const Shard& shard, AttentionPhase phase) {
-  return shard.plan().spec.attention_backend == AttentionBackend::Flash
-             ? flash(attention, block, shard, phase)
-             : unfused(attention, block, shard, phase);
+  std::vector<Kernel> kernels = shard.plan().spec.attention_backend == AttentionBackend::Flash
+                                    ? flash(attention, block, shard, phase)
+                                    : unfused(attention, block, shard, phase);
+  for (Kernel& kernel : kernels) kernel.compute.model_flops *= block.counted;
+  return kernels;
 }
 
 Bytes attention_state_bytes(const Attention& attention, const AttentionBlock& block, const Shard& shard) {

@@ -11,7 +11,11 @@ std::vector<AttentionBlock> attention_blocks(const Attention& attention, const S
   const std::int64_t cp = shard.cp();
   const Sequence keys = attention.cross ? Sequence::Encoder : queries;
   const std::int64_t q = shard.length(queries), k = shard.length(keys);
-  AttentionBlock block{shard.local_heads(attention), shard.local_kv_heads(attention), q, k, attention.mask};
+  AttentionBlock block{.heads = shard.local_heads(attention),
+                       .kv_heads = shard.local_kv_heads(attention),
+                       .q_length = q,
+                       .kv_length = k,
+                       .mask = attention.mask};
   if (cp == 1) return {block};
   const bool causal = attention.mask == AttentionMask::Causal;
   switch (shard.plan().spec.cp_comm_type) {
@@ -25,6 +29,7 @@ std::vector<AttentionBlock> attention_blocks(const Attention& attention, const S
       if (causal) {
         block.mask = AttentionMask::Full;
         block.kv_length = (k + k / cp) / 2;
+        block.counted = static_cast<double>(k) / static_cast<double>(block.kv_length);
       }
       return {block};
     case ContextCommunication::RingP2p:
@@ -35,7 +40,10 @@ std::vector<AttentionBlock> attention_blocks(const Attention& attention, const S
   block.kv_length = k / cp;
   blocks.push_back(block);
   block.mask = AttentionMask::Full;
-  if (causal) block.kv_length = std::max<std::int64_t>(1, k / cp / 2);
+  if (causal) {
+    block.kv_length = std::max<std::int64_t>(1, k / cp / 2);
+    block.counted = static_cast<double>(k / cp) / static_cast<double>(block.kv_length);
+  }
   for (std::int64_t i = 1; i < cp; ++i) blocks.push_back(block);
   return blocks;
 }

@@ -27,6 +27,9 @@ std::vector<Kernel> weight_gradient_kernels(const Operator&, const Shard&);
 struct AttentionBlock {
   std::int64_t heads = 1, kv_heads = 1, q_length = 0, kv_length = 0;
   AttentionMask mask = AttentionMask::Causal;
+  // Scores that published figures count for each one of the block: more than one where context parallelism
+  // leaves out keys that a causal mask hides.
+  double counted = 1;
 };
 enum class AttentionPhase : std::uint8_t { Forward, Recompute, Backward };
 std::vector<Kernel> attention_kernels(const Attention&, const AttentionBlock&, const Shard&, AttentionPhase);

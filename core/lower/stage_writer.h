@@ -107,9 +107,9 @@ class StageWriter {
 
   const LoweredChunk& chunk_at(std::uint32_t own_chunk) const;
   std::uint32_t position_of(std::uint32_t own_chunk) const;
-  bool holds_embedding() const { return holds_embedding_; }
   bool hybrid() const;
   double shard_degree(bool expert) const;  // ranks that share one copy of the sharded state
+  double own_elements() const;
 
   const ModelGraph& model_;
   const Plan& plan_;

@@ -5,6 +5,12 @@
 
 namespace tandem {
 
+// Elements whose optimizer state this rank holds, and whose gradients it keeps once they are reduced.
+double StageWriter::own_elements() const {
+  return static_cast<double>(parameters_.dense) / shard_degree(false) +
+         static_cast<double>(parameters_.expert) / shard_degree(true);
+}
+
 void StageWriter::write_static_memory() {
   const PlanSpec& spec = plan_.spec;
   const auto hold = [&](BufferClass memory_class, double bytes, const char* label) {
@@ -66,11 +72,11 @@ void StageWriter::write_step_end() {
   std::vector<std::uint32_t> ready = reductions_;
   const double grad = gradient_bytes(spec);
   if (plan_.schedule.kind == ScheduleKind::DualPipe) {
-    const Bytes size(static_cast<double>(parameters_.total()) * grad /
-                     (spec.zero_stage >= 1 ? shard_degree(false) : 1));
-    ready.push_back(add("gradients.mirror.all_reduce", Lane::Data, Phase::Update,
-                        Collective{CollectiveKind::AllReduce, Axis::Mirror, size, Algorithm::Auto},
-                        {last_compute_[0]}));
+    // Both stages hold the same chunks: shards meet their likes.
+    ready.push_back(
+        add("gradients.mirror.all_reduce", Lane::Data, Phase::Update,
+            Collective{CollectiveKind::AllReduce, Axis::Mirror, Bytes(own_elements() * grad), Algorithm::Auto},
+            {last_compute_[0]}));
   }
   if (model_.tied_embeddings() && plan_.schedule.stages > 1) {
     // First and last stage hold a copy each; ZB-V and DualPipe keep both ends on one stage.
@@ -94,8 +100,7 @@ void StageWriter::write_step_end() {
                                    Bytes(static_cast<double>(parameters_.replicated) * grad), Algorithm::Auto},
                         {last_compute_[0]}));
   }
-  const double updated = static_cast<double>(parameters_.dense) / shard_degree(false) +
-                         static_cast<double>(parameters_.expert) / shard_degree(true);
+  const double updated = own_elements();
   if (spec.gradient_clipping) {
     const std::uint32_t norm = add("gradient_norm", Lane::Compute, Phase::Update,
                                    memory_pass(PassKind::GradientNorm, Phase::Update, updated,

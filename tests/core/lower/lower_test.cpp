@@ -73,12 +73,19 @@ TEST(Lower, SplittingKeepsTheArithmetic) {
   }
 }
 
-TEST(Lower, ContextParallelismKeepsTheArithmeticOfUnmaskedExchanges) {
-  PlanSpec spec = plan(1, 1, 1);
-  spec.context_parallel_size = 4;
-  spec.cp_comm_type = ContextCommunication::AllToAll;
-  const Lowered split = lowered(small_llama(), spec);
-  EXPECT_NEAR(flop_sum(split.graph).model / split.graph.model_flops.value, 1, 1e-12);
+TEST(Lower, ContextParallelismKeepsTheArithmetic) {
+  for (ContextCommunication way :
+       {ContextCommunication::RingP2p, ContextCommunication::AllGather, ContextCommunication::AllToAll}) {
+    for (AttentionBackend backend : {AttentionBackend::Flash, AttentionBackend::Unfused}) {
+      PlanSpec spec = plan(1, 1, 1);
+      spec.context_parallel_size = 4;
+      spec.cp_comm_type = way;
+      spec.attention_backend = backend;
+      const Lowered split = lowered(small_llama(), spec);
+      EXPECT_NEAR(flop_sum(split.graph).model / split.graph.model_flops.value, 1, 1e-12)
+          << static_cast<int>(way) << static_cast<int>(backend);
+    }
+  }
 }
 
 TEST(Lower, ExpertsAreSharedOutWithoutLoss) {
@@ -227,6 +234,25 @@ TEST(Lower, TiedEmbeddingsAreSummedBetweenFirstAndLastStage) {
   EXPECT_EQ(collectives(split.graph, Axis::Embedding, RankId(0)).at(CollectiveKind::AllReduce), 1);
   EXPECT_EQ(collectives(split.graph, Axis::Embedding, RankId(1)).at(CollectiveKind::AllReduce), 1);
   EXPECT_TRUE(collectives(lowered(small_llama(), plan(1, 2, 1)).graph, Axis::Embedding).empty());
+}
+
+// What a rank reduces over the pair of stages with equal chunks is what it keeps of the gradients.
+TEST(Lower, DualPipesStagesSumTheirShardsOfDenseAndExpertGradients) {
+  PlanSpec spec = plan(1, 2, 4, 4);
+  spec.expert_model_parallel_size = 2;
+  spec.zero_stage = 1;
+  spec.schedule = ScheduleKind::DualPipe;
+  const Lowered split = lowered(small_mixtral(), spec);
+  const Program& program = split.graph.program(RankId(0));
+  double state = 0, summed = 0;
+  for (const Buffer& buffer : program.buffers) {
+    if (buffer.memory_class == BufferClass::OptimizerState) state += buffer.size.value;
+  }
+  for (const Task& task : program.tasks) {
+    const auto* collective = std::get_if<Collective>(&split.graph.works[task.work]);
+    if (collective && collective->axis == Axis::Mirror) summed += collective->size.value;
+  }
+  EXPECT_DOUBLE_EQ(summed / 4, state / 12);  // fp32 gradients, twelve bytes of Adam's state
 }
 
 TEST(Lower, ExpertParallelismExchangesTokensFourTimesALayer) {

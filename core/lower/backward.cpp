@@ -14,6 +14,7 @@ void write_all(const ChunkContext& context, BodyWriter& writer, GradientWriter& 
     if (OperatorId(o) == context.model[layer].last) writer.body().layer_uses.push_back({writer.size(), layer});
     gradients.write(OperatorId(o));
   }
+  gradients.hand_back();
   gradients.finish();
   std::erase_if(writer.body().layer_uses, [&](const Body::LayerUse& use) { return use.task >= writer.size(); });
 }

@@ -79,11 +79,14 @@ ForwardBody lower_forward(const ChunkContext& context, const Retention& retentio
                                 made_at[output.value], std::max(give, made_at[output.value]),
                                 context.interner.label(context.label(OperatorId(o)))});
   }
-  for (const OperatorWriter::Gathered& gathered : operators.gathered()) {
-    body.temporaries.push_back(
-        {BufferClass::Communication, context.shard.gathered_bytes(model, model[gathered.tensor]), gathered.take,
-         gathered.last_use == no_task ? gathered.take : gathered.last_use,
-         context.interner.label(context.label(model[gathered.tensor].producer, "all_gather"))});
+  for (const auto& [forms, suffix] :
+       {std::pair(&operators.gathered(), "all_gather"), std::pair(&operators.partial_sums(), "partial_sum")}) {
+    for (const WholeForm& whole : *forms) {
+      body.temporaries.push_back({BufferClass::Communication,
+                                  context.shard.gathered_bytes(model, model[whole.tensor]), whole.take,
+                                  whole.last_use == no_task ? whole.take : whole.last_use,
+                                  context.interner.label(context.label(model[whole.tensor].producer, suffix))});
+    }
   }
   for (TensorId output : context.outputs) {
     // A tensor that only passes through is ready when it arrives; the step writer knows.

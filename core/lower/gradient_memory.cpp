@@ -35,6 +35,21 @@ void GradientWriter::finish() {
   const bool split = mode_ != BackwardMode::Both;
   const bool weights = mode_ == BackwardMode::WeightGradient;
 
+  const auto hold = [&](BufferClass memory_class, Bytes size, std::uint32_t take, std::uint32_t give,
+                        const std::string& label) {
+    if (take == no_task || size.value <= 0) return;
+    body.temporaries.push_back(
+        {memory_class, size, take, std::max(take, give), context_.interner.label(label)});
+  };
+  const auto hold_whole = [&](const std::vector<WholeForm>& forms, std::string_view suffix) {
+    for (const WholeForm& whole : forms) {
+      const Tensor& tensor = model[whole.tensor];
+      hold(BufferClass::Communication, shard.gathered_bytes(model, tensor), whole.take,
+           whole.last_use == no_task ? whole.take : whole.last_use, context_.label(tensor.producer, suffix));
+    }
+  };
+  hold_whole(gathered_inputs_, "input_all_gather");
+
   // What the forward pass left.
   for (std::uint32_t t = 0; t < kept_.tensor.size(); ++t) {
     if (kept_.tensor[t] == no_task) continue;
@@ -57,12 +72,6 @@ void GradientWriter::finish() {
     return;
   }
 
-  const auto hold = [&](BufferClass memory_class, Bytes size, std::uint32_t take, std::uint32_t give,
-                        const std::string& label) {
-    if (take == no_task || size.value <= 0) return;
-    body.temporaries.push_back(
-        {memory_class, size, take, std::max(take, give), context_.interner.label(label)});
-  };
   const auto keep = [&](Bytes size, std::uint32_t take, const std::string& label) {
     body.kept.push_back({size, take, context_.interner.label(label)});
     return static_cast<std::uint32_t>(body.kept.size() - 1);
@@ -115,11 +124,9 @@ void GradientWriter::finish() {
            attention_use_[op.value], context_.label(op, "state"));
     }
   }
-  for (const OperatorWriter::Gathered& gathered : recomputed_.gathered()) {
-    hold(BufferClass::Communication, shard.gathered_bytes(model, model[gathered.tensor]), gathered.take,
-         gathered.last_use == no_task ? gathered.take : gathered.last_use,
-         context_.label(model[gathered.tensor].producer, "all_gather"));
-  }
+  hold_whole(recomputed_.gathered(), "all_gather");
+  hold_whole(recomputed_.partial_sums(), "partial_sum");
+  hold_whole(partial_sums_, "gradient_partial_sum");
 }
 
 }  // namespace tandem

@@ -89,6 +89,11 @@ void GradientWriter::contribute(TensorId tensor, const Tasks& tasks) {
   ++gradient.contributions;
 }
 
+void GradientWriter::expect_from_neighbour(TensorId tensor) {
+  gradients_[tensor.value].tasks.push_back(from_neighbour);
+  ++gradients_[tensor.value].contributions;
+}
+
 bool GradientWriter::needs_whole_gradient(const Operator& op) const {
   if (!context_.shard.sequence_parallel() || op.per_sequence) return false;
   return op.split == Split::Row ||
@@ -115,10 +120,7 @@ void GradientWriter::write(OperatorId op) {
     return;
   }
   Gradient& gradient = gradients_[output.value];
-  if (is_border_output(output)) {
-    gradient.tasks.push_back(from_neighbour);
-    ++gradient.contributions;
-  }
+  if (is_border_output(output)) expect_from_neighbour(output);
   const bool starts = std::holds_alternative<CrossEntropy>(context_.model[op].kind) ||
                       (gradient.contributions == 0 && context_.model.consumers(output).empty());
   if (!starts && gradient.contributions == 0) return;  // nothing downstream asks for it
@@ -134,18 +136,7 @@ void GradientWriter::input_gradient(OperatorId op) {
 
   // The input in whole-token form for the weight gradient travels while the input gradient is computed.
   Tasks weight_deps = deps;
-  if (mode_ == BackwardMode::Both && context_.shard.sequence_parallel() && weight_gradient_reads_input(o)) {
-    for (TensorId input : context_.model.inputs(op)) {
-      if (!context_.crosses_into_split(o, context_.model[input])) continue;
-      const Tensor& t = context_.model[input];
-      const std::uint32_t gather =
-          collective(op, "input_all_gather", Lane::Tensor, CollectiveKind::AllGather, Axis::Tensor,
-                     tensor_collective_bytes(context_.model[t.producer], context_.shard, t.width),
-                     Phase::WeightGradient, deps);
-      weight_deps.push_back(gather);
-      use(input, gather);
-    }
-  }
+  if (mode_ == BackwardMode::Both) gather_inputs(op, deps, weight_deps);
 
   Tasks done;
   if (const auto* a = std::get_if<Attention>(&o.kind))
@@ -175,6 +166,16 @@ void GradientWriter::input_gradient(OperatorId op) {
   if (mode_ == BackwardMode::Both) weight_gradient(op, weight_deps);
 }
 
+void GradientWriter::hand_back() {
+  if (mode_ == BackwardMode::WeightGradient) return;
+  for (TensorId input : context_.inputs) {
+    if (is_border_output(input)) expect_from_neighbour(input);  // it only passes through
+    for (std::uint32_t task : gradient_of(input)) {
+      if (task < from_neighbour) writer_.body().output_ready.push_back(task);
+    }
+  }
+}
+
 // Hands the gradient to the operator's inputs, summed over tp where a split operator read a whole tensor.
 void GradientWriter::pass_on(OperatorId op, Tasks done) {
   const Operator& o = context_.model[op];
@@ -192,14 +193,27 @@ void GradientWriter::pass_on(OperatorId op, Tasks done) {
       tasks = {collective(op, scatter ? "gradient_reduce_scatter" : "gradient_all_reduce", Lane::Tensor,
                           scatter ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce, Axis::Tensor,
                           tensor_collective_bytes(context_.model[t.producer], context_.shard, t.width),
-                          Phase::InputGradient, std::move(tasks))};
-    }
-    if (is_border_input(inputs[i])) {
-      for (std::uint32_t task : tasks) {
-        if (task < from_neighbour) writer_.body().output_ready.push_back(task);
-      }
+                          Phase::InputGradient, done)};
+      if (scatter && !done.empty() && done.front() < from_neighbour)
+        partial_sums_.push_back({inputs[i], done.front(), tasks.front()});
     }
     contribute(inputs[i], tasks);
+  }
+}
+
+void GradientWriter::gather_inputs(OperatorId op, const Tasks& after, Tasks& weight_deps) {
+  const Operator& o = context_.model[op];
+  if (!context_.shard.sequence_parallel() || !weight_gradient_reads_input(o)) return;
+  for (TensorId input : context_.model.inputs(op)) {
+    const Tensor& t = context_.model[input];
+    if (!context_.crosses_into_split(o, t)) continue;
+    const std::uint32_t gather =
+        collective(op, "input_all_gather", Lane::Tensor, CollectiveKind::AllGather, Axis::Tensor,
+                   tensor_collective_bytes(context_.model[t.producer], context_.shard, t.width),
+                   Phase::WeightGradient, after);
+    weight_deps.push_back(gather);
+    use(input, gather);
+    gathered_inputs_.push_back({input, gather, no_task});
   }
 }
 
@@ -213,20 +227,14 @@ void GradientWriter::weight_gradient(OperatorId op, Tasks deps) {
     }
     return;
   }
-  if (mode_ == BackwardMode::WeightGradient && context_.shard.sequence_parallel() &&
-      weight_gradient_reads_input(o)) {
-    for (TensorId input : context_.model.inputs(op)) {
-      if (!context_.crosses_into_split(o, context_.model[input])) continue;
-      const Tensor& t = context_.model[input];
-      deps.push_back(collective(op, "input_all_gather", Lane::Tensor, CollectiveKind::AllGather, Axis::Tensor,
-                                tensor_collective_bytes(context_.model[t.producer], context_.shard, t.width),
-                                Phase::WeightGradient, {}));
-    }
-  }
+  if (mode_ == BackwardMode::WeightGradient) gather_inputs(op, {}, deps);
   const std::uint32_t last = kernels(op, list, std::move(deps));
   gradients_[output.value].last_use = last;
   for (TensorId input : context_.model.inputs(op)) {
     if (weight_gradient_reads_input(o)) use(input, last);
+    for (WholeForm& whole : gathered_inputs_) {
+      if (whole.tensor == input && whole.last_use == no_task) whole.last_use = last;
+    }
   }
   writer_.body().gradients_ready.push_back({last, op});
 }

@@ -17,6 +17,8 @@ class GradientWriter {
   void continue_from(const GradientWriter& inputs);
   // Operators must be written in reverse model order.
   void write(OperatorId);
+  // Hands the gradients of what arrived to the previous chunk.
+  void hand_back();
   // Settles memory: what is given back and when, what lives inside the body, what stays for the weight
   // gradient.
   void finish();
@@ -34,6 +36,7 @@ class GradientWriter {
   void recompute_before(OperatorId);
   Tasks gradient_of(TensorId);  // sums several contributions
   void contribute(TensorId, const Tasks&);
+  void expect_from_neighbour(TensorId);
   void use(TensorId tensor, std::uint32_t task);  // backward reads a forward tensor
   std::uint32_t kernels(OperatorId, const std::vector<Kernel>&, Tasks deps);
   std::uint32_t collective(OperatorId, std::string_view suffix, Lane, CollectiveKind, Axis, Bytes, Phase,
@@ -43,6 +46,7 @@ class GradientWriter {
   std::uint32_t combine(OperatorId, const Combine&, Tasks deps);
   void input_gradient(OperatorId);
   void weight_gradient(OperatorId, Tasks deps);
+  void gather_inputs(OperatorId, const Tasks& after, Tasks& weight_deps);
   Tasks whole_gradient(OperatorId, TensorId output, Tasks deps);
   void pass_on(OperatorId, Tasks done);
   bool needs_whole_gradient(const Operator&) const;
@@ -62,6 +66,7 @@ class GradientWriter {
     TensorId tensor;
     std::uint32_t take;
   };
+  std::vector<WholeForm> gathered_inputs_, partial_sums_;
   std::vector<Remade> remade_;              // by recomputation, in this body
   std::vector<std::uint32_t> kept_remade_;  // by tensor: index into the body's `kept`, for the weight gradient
   std::vector<bool> group_done_;

@@ -64,7 +64,7 @@ std::uint32_t OperatorWriter::kernels(OperatorId op, const std::vector<Kernel>& 
 }
 
 std::uint32_t OperatorWriter::gather(TensorId tensor) {
-  for (Gathered& gathered : gathered_) {
+  for (WholeForm& gathered : gathered_) {
     if (gathered.tensor == tensor) return gathered.take;
   }
   const Tensor& t = context_.model[tensor];
@@ -81,7 +81,7 @@ void OperatorWriter::finish(OperatorId op, std::uint32_t last) {
   if (last == no_task || last == from_neighbour) return;
   for (TensorId input : context_.model.inputs(op)) {
     last_read_[input.value] = last;
-    for (Gathered& gathered : gathered_) {
+    for (WholeForm& gathered : gathered_) {
       if (gathered.tensor == input) gathered.last_use = last;
     }
   }
@@ -158,9 +158,11 @@ void OperatorWriter::write(OperatorId op) {
   if (sums) {
     const std::int64_t width = context_.model[context_.model.output(op)].width;
     const bool scatter = shard.sequence_parallel();
+    const std::uint32_t made = last;
     last = collective(op, scatter ? "reduce_scatter" : "all_reduce", Lane::Tensor,
                       scatter ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce, Axis::Tensor,
-                      tensor_collective_bytes(o, shard, width), {last});
+                      tensor_collective_bytes(o, shard, width), {made});
+    if (scatter) partial_sums_.push_back({context_.model.output(op), made, last});
   }
   if (std::holds_alternative<CrossEntropy>(o.kind) && shard.tp() > 1 && o.split == Split::Vocabulary) {
     // Maximum, target logit and sum of exponentials over the vocabulary's shares, fp32, one each a token.

@@ -9,6 +9,12 @@
 
 namespace tandem {
 
+// Memory of all tokens of a tensor of which a rank otherwise holds its share (sequence parallelism).
+struct WholeForm {
+  TensorId tensor;
+  std::uint32_t take = no_task, last_use = no_task;
+};
+
 class OperatorWriter {
  public:
   OperatorWriter(const ChunkContext& context, BodyWriter& writer, Phase phase);
@@ -19,12 +25,10 @@ class OperatorWriter {
   std::uint32_t first_task() const { return first_; }
   // Task that completes a tensor; no_task: it was there before.
   std::uint32_t ready(TensorId tensor) const { return ready_[tensor.value]; }
-  // Whole-token forms made by all-gathers: memory from the gather to the last reader.
-  struct Gathered {
-    TensorId tensor;
-    std::uint32_t take = no_task, last_use = no_task;
-  };
-  const std::vector<Gathered>& gathered() const { return gathered_; }
+  // Whole-token forms: made by an all-gather and held to the last reader, or by a product and held to its
+  // reduce-scatter.
+  const std::vector<WholeForm>& gathered() const { return gathered_; }
+  const std::vector<WholeForm>& partial_sums() const { return partial_sums_; }
   // Last task that read a tensor here.
   std::uint32_t last_read(TensorId tensor) const { return last_read_[tensor.value]; }
 
@@ -44,7 +48,7 @@ class OperatorWriter {
   BodyWriter& writer_;
   Phase phase_;
   std::vector<std::uint32_t> ready_, last_read_;
-  std::vector<Gathered> gathered_;
+  std::vector<WholeForm> gathered_, partial_sums_;
   std::uint32_t first_ = no_task;
 };
 

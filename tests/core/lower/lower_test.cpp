@@ -171,6 +171,23 @@ TEST(Lower, EverySlotWaitsForWhatItsNeighbourSends) {
   }
 }
 
+// A tensor with several readers gets the sum of their gradients, whether or not a border cuts between them.
+TEST(Lower, StageBordersLeaveOutNoGradientSum) {
+  const auto sums = [](const TaskGraph& graph) {
+    int count = 0;
+    for (const Program& program : graph.programs) {
+      for (const Task& task : program.tasks) count += graph.labels[task.label].ends_with("gradient_sum");
+    }
+    return count;
+  };
+  for (const ModelSpec& model : {small_gpt(), small_llama(), small_mixtral(), small_t5()}) {
+    const int whole = sums(lowered(model, plan(1, 1, 1)).graph);
+    EXPECT_GT(whole, 0);
+    EXPECT_EQ(sums(lowered(model, plan(1, 2, 1)).graph), whole) << model.name;
+    EXPECT_EQ(sums(lowered(model, plan(1, 4, 1)).graph), whole) << model.name;
+  }
+}
+
 TEST(Lower, EncoderDecoderBordersCarryTheEncodersOutputToo) {
   const Lowered split = lowered(small_t5(), plan(1, 4, 1, 4));
   std::vector<double> sizes;

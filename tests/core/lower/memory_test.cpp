@@ -1,6 +1,7 @@
 // What a step keeps in memory, against the published formulas.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "core/lower/lower.h"
@@ -108,6 +109,29 @@ TEST(StaticMemory, StagesTogetherHoldEveryParameterOnce) {
   double weights = 0;
   for (std::uint32_t stage = 0; stage < 4; ++stage) weights += whole_step_bytes(l, stage)[BufferClass::Weights];
   EXPECT_EQ(weights, 2.0 * static_cast<double>(l.model.total_parameters()));
+}
+
+// Under sequence parallelism each gather, and each sum before its scatter, takes room for all tokens.
+TEST(CommunicationMemory, HoldsAllTokensForEachTensorParallelExchange) {
+  for (bool split : {false, true}) {
+    PlanSpec spec = plan(4, true, RecomputeGranularity::None, AttentionBackend::Flash);
+    if (split) {
+      spec.pipeline_model_parallel_size = 2;
+      spec.schedule = ScheduleKind::ZeroBubbleH1;
+      spec.global_batch_size = 8;
+    }
+    const Lowered l = lowered(small_llama(), spec);
+    const Program& program = l.graph.programs[ProgramId(0)];
+    for (std::uint32_t t = 0; t < program.tasks.size(); ++t) {
+      const auto* collective = std::get_if<Collective>(&l.graph.works[program.tasks[t].work]);
+      if (!collective || collective->axis != Axis::Tensor || collective->kind == CollectiveKind::AllReduce)
+        continue;
+      const bool gathers = collective->kind == CollectiveKind::AllGather;
+      EXPECT_TRUE(std::any_of(program.buffers.begin(), program.buffers.end(), [&](const Buffer& buffer) {
+        return buffer.size == collective->size && (gathers ? buffer.take : buffer.give) == t;
+      })) << task_key(l.graph, RankId(0), program.tasks[t]);
+    }
+  }
 }
 
 TEST(ActivationMemory, EveryBufferIsGivenBack) {

@@ -63,7 +63,8 @@ std::string table(const std::vector<std::vector<std::string>>& rows, const std::
 
 std::string bar(double share, std::size_t width) {
   static constexpr std::string_view eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  const double cells = std::clamp(share, 0.0, 1.0) * static_cast<double>(width);
+  // A damaged record may hold what is no number.
+  const double cells = share > 0 ? std::min(share, 1.0) * static_cast<double>(width) : 0;
   const auto parts = static_cast<std::size_t>(std::lround(cells * 8));
   std::string out;
   for (std::size_t i = 0; i < parts / 8; ++i) out += "█";

@@ -2,15 +2,39 @@
 #include <fmt/format.h>
 
 #include "core/cli/describe.h"
+#include "core/cli/output_file.h"
 #include "core/cli/prediction.h"
 #include "core/cli/report.h"
 #include "core/cli/run_context.h"
 
 namespace tandem {
 
+namespace {
+
+// What the command reads, as far as it was named: the scenario, the model file, the pasted flags.
+std::vector<std::string> input_files(const Arguments& arguments, const Library& library) {
+  std::vector<std::string> files;
+  for (const std::string& operand : arguments.operands) files.push_back(find_scenario(operand, library));
+  for (const char* option : {"--model", "--megatron-args"})
+    if (const std::string file = arguments.value(option); !file.empty()) files.push_back(file);
+  return files;
+}
+
+void check_record_file(const Arguments& arguments, const Library& library) {
+  const std::string file = arguments.value("--output");
+  if (file.empty()) return;
+  if (file == "-")
+    refuse({}, "--output -: a record is a database and needs a file",
+           "give -o FILE.tandem, or --json for standard output");
+  check_output_file(file, input_files(arguments, library));
+}
+
+}  // namespace
+
 int run_predict(RunContext& run) {
   const Library library = read_library(run.scenarios);
   Scenario scenario = scenario_of(run.arguments, library);
+  check_record_file(run.arguments, library);
   const bool simulated = scenario.simulation.fidelity != PlayLevel::Estimate;
   if (simulated && !run.backends.simulate) {
     prepare(scenario);  // problems are said here, by the program that was called

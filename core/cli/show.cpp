@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "core/cli/output_file.h"
 #include "core/cli/report.h"
 #include "core/cli/run_context.h"
 #include "core/record/critical_path.h"
@@ -93,6 +94,7 @@ int run_export(RunContext& run) {
   ExportOptions options;
   if (const auto rank = arguments.number("--rank", 0, most_devices - 1))
     options.rank = RankId(static_cast<std::size_t>(*rank));
+  if (target != "-" && !arguments.operands.empty()) check_output_file(target, arguments.operands);
   const RunRecord record = record_of(run);
   const auto format = parse_export_format(format_name);
   check(format.has_value(), "the option's choices are the formats");

@@ -123,6 +123,8 @@ TEST(OutputBar, FillsInEighths) {
   EXPECT_EQ(bar(0.5, 2), "█");
   EXPECT_EQ(bar(1.0 / 16, 2), "▏");
   EXPECT_EQ(bar(7, 1), "█");
+  EXPECT_EQ(bar(-1, 2), "");
+  EXPECT_EQ(bar(std::nan(""), 2), "");
 }
 
 }  // namespace

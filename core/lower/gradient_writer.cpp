@@ -222,8 +222,9 @@ void GradientWriter::weight_gradient(OperatorId op, Tasks deps) {
   const std::vector<Kernel> list = weight_gradient_kernels(o, context_.shard);
   const TensorId output = context_.model.output(op);
   if (list.empty()) {
-    if (mode_ == BackwardMode::WeightGradient && !o.parameters.empty() && !writer_.empty()) {
-      writer_.body().gradients_ready.push_back({writer_.last(), op});
+    // Norm weights came with the input gradient; the body's first task is the earliest to say so.
+    if (mode_ == BackwardMode::WeightGradient && !o.parameters.empty()) {
+      writer_.body().gradients_ready.push_back({writer_.empty() ? 0 : writer_.last(), op});
     }
     return;
   }

@@ -40,11 +40,7 @@ void StageWriter::write_step_begin() {
   if (spec.host_seconds_per_step.value > 0) {
     host = add("host", Lane::Input, Phase::Forward, WaitForInput{spec.host_seconds_per_step, Bytes(0)}, {});
   }
-  double elements = 0;
-  for (bool expert : {false, true}) {
-    elements += static_cast<double>(expert ? parameters_.expert : parameters_.dense) /
-                (spec.zero_stage >= 2 ? shard_degree(expert) : 1);
-  }
+  const double elements = spec.zero_stage >= 2 ? own_elements() : static_cast<double>(parameters_.total());
   add("gradients.zero", Lane::Compute, Phase::Update,
       memory_pass(PassKind::Copy, Phase::Update, elements, bytes_per_element(spec.main_grads_dtype)), {host});
   if (spec.zero_stage == 0 || spec.zero_stage >= 3 || !spec.overlap_param_gather) return;

@@ -30,10 +30,8 @@ MemoryCurve memory_curve(const Program& program, std::span<const Seconds> start,
     }
     if (buffer.give != whole_step) changes.push_back({end[buffer.give], memory_class, -buffer.size.value});
   }
-  // What ends at a moment is given back before what begins at it is taken, as an allocator on one stream does.
-  std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
-    return a.time < b.time || (a.time == b.time && a.bytes < 0 && b.bytes >= 0);
-  });
+  std::stable_sort(changes.begin(), changes.end(),
+                   [](const Change& a, const Change& b) { return a.time < b.time; });
 
   MemoryCurve curve;
   const auto sum = [](const MemoryPoint& point) {
@@ -45,8 +43,8 @@ MemoryCurve memory_curve(const Program& program, std::span<const Seconds> start,
   curve.peak = sum(now);
   for (std::size_t i = 0; i < changes.size();) {
     now.time = changes[i].time;
-    // A buffer of no duration (taken and given at one moment) still counts: takes come last within a moment, so
-    // such a give would come first; settle gives of earlier takes, then takes.
+    // All changes of a moment are one: what begins at it may use what ends at it, as with an allocator on one
+    // stream, and a buffer of no duration leaves no trace.
     for (; i < changes.size() && changes[i].time == now.time; ++i) {
       now.live[changes[i].memory_class] += Bytes(changes[i].bytes);
     }

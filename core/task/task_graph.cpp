@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace tandem {
 
 std::string_view name(Lane lane) {
@@ -35,26 +33,6 @@ std::string_view name(Lane lane) {
       break;
   }
   return "?";
-}
-
-std::string_view axis_of_lane(Lane lane) {
-  switch (lane) {
-    case Lane::Tensor:
-      return "tp";
-    case Lane::Context:
-      return "cp";
-    case Lane::Expert:
-      return "ep";
-    case Lane::Data:
-      return "dp";
-    case Lane::SendNext:
-    case Lane::SendPrevious:
-    case Lane::ReceiveNext:
-    case Lane::ReceivePrevious:
-      return "pp";
-    default:
-      return "";
-  }
 }
 
 std::string_view name(BufferClass memory_class) {

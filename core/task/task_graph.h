@@ -110,9 +110,6 @@ std::string task_key(const TaskGraph&, RankId, const Task&);
 
 void check_task_graph(const TaskGraph&);  // throws std::logic_error
 
-// The axis whose traffic a lane carries as text for reports: "tp", "cp", "ep", "dp", "pp".
-std::string_view axis_of_lane(Lane);
-
 // Live bytes of a program by class at given task start and end times (seconds, by task index): the peak and the
 // curve.
 struct MemoryPoint {

@@ -34,6 +34,13 @@ inline ModelSpec small_mixtral(int layers = 4) {
           R"("vocab_size":1024,"num_local_experts":8,"num_experts_per_tok":2})",
       "small-mixtral");
 }
+// Gemma 2: norms before and after attention and MLP, tied embeddings.
+inline ModelSpec small_gemma2(int layers = 4) {
+  return parse(R"({"model_type":"gemma2","num_hidden_layers":)" + std::to_string(layers) +
+                   R"(,"hidden_size":512,"num_attention_heads":8,"num_key_value_heads":4,"head_dim":64,)"
+                   R"("intermediate_size":1024,"vocab_size":1024})",
+               "small-gemma2");
+}
 inline ModelSpec small_t5(int layers = 2) {
   return parse(R"({"model_type":"t5","num_layers":)" + std::to_string(layers) +
                    R"(,"d_model":512,"num_heads":8,"d_kv":64,"d_ff":1024,"vocab_size":1024})",

@@ -15,6 +15,7 @@ namespace {
 
 using testing::lowered;
 using testing::Lowered;
+using testing::small_gemma2;
 using testing::small_gpt;
 using testing::small_llama;
 using testing::small_mixtral;
@@ -233,6 +234,31 @@ TEST(Lower, EveryGradientIsReducedExactlyOnce) {
       }
       const double times = zero == 3 ? 4 : 1;  // ZeRO-3 reduces each microbatch's gradients
       EXPECT_EQ(elements, times * static_cast<double>(split.model.total_parameters())) << overlap << zero;
+    }
+  }
+}
+
+// Blocks that end with a norm leave its gradient to the input gradient's body.
+TEST(Lower, SplitBackwardsReduceEveryGradientExactlyOnce) {
+  for (const ModelSpec& model : {small_llama(8), small_gemma2(8)}) {
+    for (ScheduleKind schedule :
+         {ScheduleKind::ZeroBubbleH1, ScheduleKind::ZeroBubbleV, ScheduleKind::DualPipe}) {
+      PlanSpec spec = plan(1, 2, 2, 8);
+      spec.overlap_grad_reduce = true;
+      spec.ddp_bucket_size = 1;  // a bucket for each operator
+      spec.schedule = schedule;
+      const Lowered split = lowered(model, spec);
+      for (const Program& program : split.graph.programs) {
+        double reduced = 0, held = 0;
+        for (const Task& task : program.tasks) {
+          const auto* collective = std::get_if<Collective>(&split.graph.works[task.work]);
+          if (collective && collective->axis == Axis::DataContext) reduced += collective->size.value;
+        }
+        for (const Buffer& buffer : program.buffers) {
+          if (buffer.memory_class == BufferClass::Gradients) held += buffer.size.value;
+        }
+        EXPECT_EQ(reduced, held) << model.name << " " << name(schedule);
+      }
     }
   }
 }

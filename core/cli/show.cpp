@@ -58,6 +58,13 @@ void write_costs(const RunRecord& record, Output& out) {
                     key.substr(key.find('\n') + 1)});
   }
   out.add(table(rows, {true, true, true, true, false, false, false}));
+  out.line();
+  out.line(out.styled("where the numbers come from", Style::Title));
+  for (std::size_t i = 0; i < sorted.size() && i < most; ++i) {
+    const RecordTask& example = *sorted[i].second.example;
+    if (example.origin == no_origin) continue;
+    out.line(fmt::format("  {}/{}: {}", example.label, name(example.phase), record.origins[example.origin]));
+  }
   if (sorted.size() > most) out.line(fmt::format("  and {} kinds more", sorted.size() - most));
   out.line();
 }

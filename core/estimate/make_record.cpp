@@ -1,6 +1,8 @@
 // Lanes, tasks, spans, memory and links of a record from a playback.
 #include "core/estimate/make_record.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -9,6 +11,7 @@
 #include "core/estimate/work_text.h"
 #include "core/problem/problem.h"
 #include "core/record/messages.h"
+#include "core/units/text.h"
 
 namespace tandem {
 namespace {
@@ -22,17 +25,46 @@ struct Described {
   std::uint32_t group_size = 1;
   CollectiveKind collective = CollectiveKind::AllReduce;
   Algorithm algorithm = Algorithm::Auto;
+  std::uint32_t origin = no_origin;
 };
 
 class Describer {
  public:
-  Describer(const TaskGraph& graph, const CostModel& costs, RankId rank, RecordTexts texts)
-      : graph_(graph), costs_(costs), rank_(rank), texts_(texts == RecordTexts::All) {}
+  Describer(const TaskGraph& graph, const CostModel& costs, RankId rank, DeviceKindId kind, RecordTexts texts,
+            std::vector<std::string>& origins, std::unordered_map<std::string, std::uint32_t>& known_origins)
+      : graph_(graph),
+        costs_(costs),
+        rank_(rank),
+        kind_(kind),
+        texts_(texts == RecordTexts::All),
+        origins_(origins),
+        known_origins_(known_origins) {}
 
   const Described& describe(WorkId work) {
     const auto [place, is_new] = known_.try_emplace(work.value);
-    if (is_new) place->second = std::visit(*this, graph_.works[work]);
+    if (is_new) {
+      place->second = std::visit(*this, graph_.works[work]);
+      if (texts_) place->second.origin = origin(graph_.works[work]);
+    }
     return place->second;
+  }
+
+  // Where the work's duration came from, kept once in the record; no_origin for what has no formula of its own.
+  std::uint32_t origin(const Work& work) {
+    std::string text;
+    if (const auto* compute = std::get_if<Compute>(&work))
+      text = costs_.explain(*compute, kind_);
+    else if (const auto* collective = std::get_if<Collective>(&work))
+      text = costs_.explain(*collective, members(*collective));
+    else if (const auto* send = std::get_if<Send>(&work))
+      text = message_text(send->size, rank_, graph_.mesh.member(send->axis, group(send->axis), send->peer));
+    else if (const auto* receive = std::get_if<Receive>(&work))
+      text = message_text(receive->size, graph_.mesh.member(receive->axis, group(receive->axis), receive->peer),
+                          rank_);
+    if (text.empty()) return no_origin;
+    const auto [entry, is_new] = known_origins_.try_emplace(text, static_cast<std::uint32_t>(origins_.size()));
+    if (is_new) origins_.push_back(text);
+    return entry->second;
   }
 
   Described operator()(const Compute& compute) const {
@@ -43,16 +75,12 @@ class Describer {
     if (!texts_)
       return {TaskKind::Collective, "", {}, collective.size, static_cast<std::uint32_t>(size), collective.kind,
               Algorithm::Auto};
-    std::vector<DeviceId> members;
-    for (const RankId member :
-         graph_.mesh.members(collective.axis, graph_.mesh.place(rank_, collective.axis).group))
-      members.push_back(DeviceId(graph_.device_of[member.value]));
-    const Algorithm algorithm = costs_.collective(collective, members).algorithm;
+    const Algorithm algorithm = costs_.collective(collective, members(collective)).algorithm;
     return {TaskKind::Collective,
-            work_text(collective, algorithm, members.size()),
+            work_text(collective, algorithm, size),
             {},
             collective.size,
-            static_cast<std::uint32_t>(members.size()),
+            static_cast<std::uint32_t>(size),
             collective.kind,
             algorithm};
   }
@@ -66,10 +94,28 @@ class Describer {
   }
 
  private:
+  std::uint32_t group(Axis axis) const { return graph_.mesh.place(rank_, axis).group; }
+  std::vector<DeviceId> members(const Collective& collective) const {
+    std::vector<DeviceId> result;
+    for (const RankId member : graph_.mesh.members(collective.axis, group(collective.axis)))
+      result.push_back(DeviceId(graph_.device_of[member.value]));
+    return result;
+  }
+  std::string message_text(Bytes size, RankId from, RankId to) const {
+    const CommunicationCost cost =
+        costs_.message(size, DeviceId(graph_.device_of[from.value]), DeviceId(graph_.device_of[to.value]));
+    return fmt::format("message of {} from rank {} to rank {}: start and latency {} + {} at {}", text(size),
+                       from.value, to.value, text(cost.latency), text(cost.transfer),
+                       text(size / cost.transfer));
+  }
+
   const TaskGraph& graph_;
   const CostModel& costs_;
   RankId rank_;
+  DeviceKindId kind_;
   bool texts_;
+  std::vector<std::string>& origins_;
+  std::unordered_map<std::string, std::uint32_t>& known_origins_;
   std::unordered_map<std::uint32_t, Described> known_;
 };
 
@@ -136,13 +182,15 @@ class RecordMaker {
     const ProgramId program = graph_.program_of[rank.value];
     if (!first_task_.try_emplace(program.value, static_cast<std::uint32_t>(record_.tasks.size())).second)
       return;
-    Describer describer(graph_, costs_, rank, texts_);
+    const DeviceKindId kind = cluster_[DeviceId(graph_.device_of[rank.value])].kind;
+    Describer describer(graph_, costs_, rank, kind, texts_, record_.origins, known_origins_);
     for (const Task& task : graph_.programs[program].tasks) {
       const Described& work = describer.describe(task.work);
       const bool texts = texts_ == RecordTexts::All;
       record_.tasks.push_back({texts ? graph_.labels[task.label] : std::string(), task.phase, work.kind,
                                task.microbatch, task.message, task.chunk, texts ? work.detail : std::string(),
-                               work.flops, work.bytes, work.group_size, work.collective, work.algorithm});
+                               work.flops, work.bytes, work.group_size, work.collective, work.algorithm,
+                               work.origin});
     }
   }
 
@@ -203,6 +251,7 @@ class RecordMaker {
   RunRecord record_;
   std::unordered_map<std::uint32_t, std::uint32_t> first_span_;  // by rank
   std::unordered_map<std::uint32_t, std::uint32_t> first_task_;  // by program
+  std::unordered_map<std::string, std::uint32_t> known_origins_;
 };
 
 }  // namespace

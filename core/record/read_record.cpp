@@ -186,12 +186,13 @@ void read_tasks(Database& database, const std::string& path, RunRecord& record) 
   }
   Rows rows(database, path, "task",
             "id, label, phase, kind, microbatch, message, chunk, detail, flops, bytes, group_size, collective, "
-            "algorithm");
+            "algorithm, origin");
   const auto text = [&](int column) -> const std::string& {
     const std::uint32_t id = rows.number(column);
     if (id >= texts.size()) rows.damaged("a text that is not there");
     return texts[id];
   };
+  std::map<std::uint32_t, std::uint32_t> origins;  // text -> entry of record.origins
   while (rows.next()) {
     rows.expect_id(record.tasks.size());
     record.tasks.push_back({text(1), rows.choice<Phase>(2, phase_count),
@@ -199,7 +200,16 @@ void read_tasks(Database& database, const std::string& path, RunRecord& record) 
                             rows.number_or(5, no_message), static_cast<std::uint16_t>(rows.number(6, 0xffff)),
                             text(7), Flops(rows.real(8)), Bytes(rows.real(9)), rows.number(10),
                             rows.choice<CollectiveKind>(11, collective_kind_count),
-                            rows.choice<Algorithm>(12, algorithm_count)});
+                            rows.choice<Algorithm>(12, algorithm_count), no_origin});
+    const std::uint32_t origin = rows.number_or(13, no_origin);
+    if (origin == no_origin) continue;
+    if (origin >= texts.size()) rows.damaged("a text that is not there");
+    std::uint32_t& known = origins.try_emplace(origin, no_origin).first->second;
+    if (known == no_origin) {
+      known = static_cast<std::uint32_t>(record.origins.size());
+      record.origins.push_back(texts[origin]);
+    }
+    record.tasks.back().origin = known;
   }
 }
 

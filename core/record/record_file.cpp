@@ -151,12 +151,14 @@ class TextTable {
 
 void write_tasks(Database& database, const RunRecord& record) {
   TextTable texts(database);
-  Inserter rows(database, "task", 13, record.tasks.size());
+  Inserter rows(database, "task", 14, record.tasks.size());
   for (std::size_t i = 0; i < record.tasks.size(); ++i) {
     const RecordTask& task = record.tasks[i];
     rows.row(i, texts.id(task.label), task.phase, task.kind, unless(no_microbatch, task.microbatch),
              unless(no_message, task.message), task.chunk, texts.id(task.detail), task.flops, task.bytes,
-             task.group_size, task.collective, task.algorithm);
+             task.group_size, task.collective, task.algorithm,
+             task.origin == no_origin ? std::optional<std::uint32_t>()
+                                      : static_cast<std::uint32_t>(texts.id(record.origins[task.origin])));
   }
 }
 

@@ -41,6 +41,8 @@ std::string task_fault(const RunRecord& record) {
     if (!is_amount(task.flops.value) || !is_amount(task.bytes.value))
       return fmt::format("task {} ({}) has a negative or non-finite amount", i, task.label);
     if (task.group_size == 0) return fmt::format("task {} ({}) has an empty group", i, task.label);
+    if (task.origin != no_origin && task.origin >= record.origins.size())
+      return fmt::format("task {} ({}) has an origin that is not there", i, task.label);
   }
   return {};
 }

@@ -58,6 +58,8 @@ constexpr std::size_t phase_count = static_cast<std::size_t>(Phase::Update) + 1;
 constexpr std::size_t collective_kind_count = static_cast<std::size_t>(CollectiveKind::Shift) + 1;
 constexpr std::size_t algorithm_count = static_cast<std::size_t>(Algorithm::Pairwise) + 1;
 
+constexpr std::uint32_t no_origin = std::numeric_limits<std::uint32_t>::max();
+
 // A task of the recorded programs; its key is label/phase mb (the rank comes from the lane).
 struct RecordTask {
   std::string label{};
@@ -72,6 +74,7 @@ struct RecordTask {
   std::uint32_t group_size = 1;  // collectives
   CollectiveKind collective = CollectiveKind::AllReduce;  // collectives
   Algorithm algorithm = Algorithm::Auto;                  // collectives; Auto: not known
+  std::uint32_t origin = no_origin;                       // into RunRecord::origins
   bool operator==(const RecordTask&) const = default;
 };
 
@@ -106,7 +109,8 @@ struct RunRecord {
   std::vector<RecordDeviceKind> device_kinds;
   std::vector<RecordLane> lanes;
   std::vector<RecordTask> tasks;
-  std::vector<RecordSpan> spans;  // of a lane: in time order, not overlapping
+  std::vector<std::string> origins;  // predictions: how durations came about (formula, constants, their source)
+  std::vector<RecordSpan> spans;     // of a lane: in time order, not overlapping
   std::vector<RecordMemory> memory;
   std::vector<RecordLink> links;
   std::vector<std::pair<std::uint32_t, double>> losses;  // step, loss

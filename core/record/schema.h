@@ -19,7 +19,7 @@ CREATE TABLE lane(id INTEGER PRIMARY KEY, rank INTEGER NOT NULL, lane INTEGER NO
   device INTEGER NOT NULL, node INTEGER NOT NULL, multiplicity INTEGER NOT NULL, device_kind INTEGER NOT NULL);
 CREATE TABLE task(id INTEGER PRIMARY KEY, label INTEGER NOT NULL, phase INTEGER NOT NULL, kind INTEGER NOT NULL,
   microbatch INTEGER, message INTEGER, chunk INTEGER NOT NULL, detail INTEGER NOT NULL, flops REAL NOT NULL,
-  bytes REAL NOT NULL, group_size INTEGER NOT NULL, collective INTEGER NOT NULL, algorithm INTEGER NOT NULL);
+  bytes REAL NOT NULL, group_size INTEGER NOT NULL, collective INTEGER NOT NULL, algorithm INTEGER NOT NULL, origin INTEGER);
 CREATE TABLE span(id INTEGER PRIMARY KEY, lane INTEGER NOT NULL, task INTEGER NOT NULL, step INTEGER NOT NULL,
   start_s REAL NOT NULL, end_s REAL NOT NULL, held_by INTEGER NOT NULL, cause INTEGER);
 CREATE TABLE memory(rank INTEGER NOT NULL, time_s REAL NOT NULL, weights REAL NOT NULL, gradients REAL NOT NULL,
@@ -33,12 +33,13 @@ CREATE VIEW lanes AS SELECT lane.id, rank, name_of.name AS lane, stage, device, 
 CREATE VIEW tasks AS SELECT task.id, label.value AS label, phase.name AS phase, kind.name AS kind, microbatch, message,
     chunk, detail.value AS detail, flops, bytes, group_size,
     CASE kind.name WHEN 'collective' THEN collective.name END AS collective,
-    CASE kind.name WHEN 'collective' THEN algorithm.name END AS algorithm
+    CASE kind.name WHEN 'collective' THEN algorithm.name END AS algorithm, origin.value AS origin
   FROM task LEFT JOIN text AS label ON label.id = task.label LEFT JOIN text AS detail ON detail.id = task.detail
     LEFT JOIN name_of AS phase ON phase.family = 'phase' AND phase.id = task.phase
     LEFT JOIN name_of AS kind ON kind.family = 'kind' AND kind.id = task.kind
     LEFT JOIN name_of AS collective ON collective.family = 'collective' AND collective.id = task.collective
-    LEFT JOIN name_of AS algorithm ON algorithm.family = 'algorithm' AND algorithm.id = task.algorithm;
+    LEFT JOIN name_of AS algorithm ON algorithm.family = 'algorithm' AND algorithm.id = task.algorithm
+    LEFT JOIN text AS origin ON origin.id = task.origin;
 CREATE VIEW spans AS SELECT span.id, rank, lanes.lane, stage, step, start_s, end_s, end_s - start_s AS duration_s, label,
     phase, kind, microbatch, message, chunk, detail, flops, bytes, group_size, held.name AS held_by, cause
   FROM span JOIN lanes ON lanes.id = span.lane JOIN tasks ON tasks.id = span.task

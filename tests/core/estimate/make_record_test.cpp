@@ -151,6 +151,16 @@ TEST(MakeRecord, BubbleOfEqualStagesIsTheClosedForm) {
   EXPECT_LT(rest, 0.02);
 }
 
+TEST(MakeRecord, SaysWhereEveryDurationCameFrom) {
+  const RunRecord record = estimated(pipeline_graph(shape()));
+  ASSERT_FALSE(record.origins.empty());
+  for (const RecordTask& task : record.tasks)
+    if (task.kind != TaskKind::Input && task.kind != TaskKind::Copy) {
+      ASSERT_NE(task.origin, no_origin) << task.label;
+      EXPECT_FALSE(record.origins[task.origin].empty());
+    }
+}
+
 TEST(MakeRecord, IsWrittenAndReadBack) {
   const RunRecord record = estimated(pipeline_graph(shape()));
   const std::string path = ::testing::TempDir() + "/make_record_test.tandem";

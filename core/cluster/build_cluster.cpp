@@ -218,12 +218,4 @@ std::string_view name(FabricKind kind) {
   return "?";
 }
 
-std::optional<FabricKind> parse_fabric_kind(std::string_view text) {
-  for (FabricKind kind : {FabricKind::SingleSwitch, FabricKind::FatTree, FabricKind::RailOptimised,
-                          FabricKind::Dragonfly, FabricKind::Torus, FabricKind::LinkList}) {
-    if (name(kind) == text) return kind;
-  }
-  return std::nullopt;
-}
-
 }  // namespace tandem

@@ -40,7 +40,6 @@ struct FabricSpec {
   std::vector<WireSpec> links;  // LinkList: "node0", "node1", "switchA", …; duplex
 };
 std::string_view name(FabricKind);  // "rail-optimised"
-std::optional<FabricKind> parse_fabric_kind(std::string_view);
 
 struct NodeGroupSpec {
   NodeType type;  // resolved: presets with the scenario's overrides applied

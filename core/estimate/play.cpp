@@ -43,11 +43,10 @@ std::vector<RankId> one_a_stage(const TaskGraph& tasks) {
 // From the coarsest folding that the options allow down to none, until no weight is too large for a route.
 void fold_as_far_as_possible(const TaskGraph& tasks, const CostSource& costs, const PlayOptions& options,
                              Preparation& result) {
-  // The straggler factor stands for the spread that jitter draws.
-  // Joined runs keep every time; the two levels that others are held against go without.
-  const bool join = options.fidelity != Fidelity::Full && options.fidelity != Fidelity::Replicas;
-  const PlayGraphOptions build{.stragglers = options.jitter == 0, .join = join && options.jitter == 0};
   const bool folded = options.fidelity != Fidelity::Full && options.fidelity != Fidelity::Replicas;
+  // The straggler factor stands for the spread that jitter draws. Joined runs keep every time; the two levels
+  // that others are held against go without.
+  const PlayGraphOptions build{.stragglers = options.jitter == 0, .join = folded && options.jitter == 0};
   if (folded && options.jitter > 0)
     result.remark = "jitter keeps replicas apart: only tensor-parallel peers are folded";
   if (folded && options.jitter == 0) {

@@ -42,17 +42,10 @@ Bytes total_bytes(const ModelGraph& model, const Shard& shard, const std::vector
   return total;
 }
 
-bool splits_gradients(const Schedule& schedule) {
-  for (const Slot& slot : schedule.slots.front()) {
-    if (slot.phase == SlotPhase::InputGradient) return true;
-  }
-  return false;
-}
-
-bool has_whole_backward(const Schedule& schedule) {
+bool has_slots(const Schedule& schedule, SlotPhase phase) {
   for (const std::vector<Slot>& slots : schedule.slots) {
     for (const Slot& slot : slots) {
-      if (slot.phase == SlotPhase::Backward) return true;
+      if (slot.phase == phase) return true;
     }
   }
   return false;
@@ -62,7 +55,8 @@ std::vector<std::unique_ptr<LoweredChunk>> lower_chunks(const ModelGraph& model,
                                                         const Shard& shard, Interner& interner) {
   const std::vector<std::uint32_t> position = position_of_layers(model, plan);
   const auto positions = static_cast<std::uint32_t>(plan.chunks.size());
-  const bool split = splits_gradients(plan.schedule), whole = has_whole_backward(plan.schedule);
+  const bool split = has_slots(plan.schedule, SlotPhase::InputGradient);
+  const bool whole = has_slots(plan.schedule, SlotPhase::Backward);
   const Bucketing bucketing =
       plan.spec.zero_stage >= 3 ? Bucketing::ByLayer
       : plan.spec.overlap_grad_reduce || plan.spec.overlap_param_gather || plan.spec.zero_stage == 2

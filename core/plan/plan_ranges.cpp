@@ -78,10 +78,6 @@ void check_ranges(PlanDraft& draft) {
     draft.refuse("optimizer_cpu_offload",
                  "optimizer_cpu_offload = true: what an update on the host takes is not modelled",
                  "leave it out; zero_stage = 1 shards the optimizer's state instead");
-  if (!spec.balanced_experts)
-    draft.refuse("balanced_experts",
-                 "balanced_experts = false: uneven routing of tokens to experts is not modelled",
-                 "leave it out");
 }
 
 }  // namespace tandem

@@ -76,7 +76,6 @@ struct PlanSpec {
   bool optimizer_cpu_offload = false;  // states and update on the host
   AttentionBackend attention_backend = AttentionBackend::Flash;
   bool gradient_clipping = true;                    // a norm over all gradients each step
-  bool balanced_experts = true;                     // tokens spread evenly over experts (the only model)
   std::int64_t make_vocab_size_divisible_by = 128;  // times tp: Megatron pads the vocabulary; 1: not at all
 
   // Host work a step and input read a microbatch, where known.

@@ -1,5 +1,5 @@
-// DualPipe (DeepSeek-V3 technical report 2024, arXiv:2412.19437, section 3.2.1; order as published with
-// deepseek-ai/ DualPipe): microbatches enter from both ends, the first half at stage 0, the second at stage
+// DualPipe (DeepSeek-V3 technical report 2024, arXiv:2412.19437, section 3.2.1; order as published in
+// deepseek-ai/DualPipe): microbatches enter from both ends, the first half at stage 0, the second at stage
 // p-1, and each stage holds the chunks of both directions. In the main phase a forward of one direction and a
 // backward of the other are worked on together, each hiding the other's communication; weight gradients are
 // split off only where the pipeline fills and drains. Idle time of a stage: (p/2 - 1)(tFB + tB - 3 tW), tFB of

@@ -6,8 +6,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <malloc.h>
+#include <cerrno>
 
 #include <csignal>
 #include <cstdlib>
@@ -56,7 +56,8 @@ int terminal_columns() {
 
 void prepare_process() {
 #ifdef __GLIBC__
-  // A prediction frees large tables and soon takes as large ones: keep the pages, whose faults cost more than they save.
+  // A prediction frees large tables and soon takes as large ones: keep the pages, whose faults cost more than
+  // they save.
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   mallopt(M_TOP_PAD, 16 << 20);

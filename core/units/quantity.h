@@ -5,7 +5,8 @@
 
 namespace tandem {
 
-// A value in the base unit of its Tag (s, B, FLOP, B/s, FLOP/s, J, W). Doubles hold whole bytes exactly up to 9 PB.
+// A value in the base unit of its Tag (s, B, FLOP, B/s, FLOP/s, J, W). Doubles hold whole bytes exactly up to 9
+// PB.
 template <class Tag>
 struct Quantity {
   double value = 0;
@@ -15,10 +16,22 @@ struct Quantity {
 
   constexpr auto operator<=>(const Quantity&) const = default;
   constexpr Quantity operator-() const { return Quantity(-value); }
-  constexpr Quantity& operator+=(Quantity other) { value += other.value; return *this; }
-  constexpr Quantity& operator-=(Quantity other) { value -= other.value; return *this; }
-  constexpr Quantity& operator*=(double factor) { value *= factor; return *this; }
-  constexpr Quantity& operator/=(double divisor) { value /= divisor; return *this; }
+  constexpr Quantity& operator+=(Quantity other) {
+    value += other.value;
+    return *this;
+  }
+  constexpr Quantity& operator-=(Quantity other) {
+    value -= other.value;
+    return *this;
+  }
+  constexpr Quantity& operator*=(double factor) {
+    value *= factor;
+    return *this;
+  }
+  constexpr Quantity& operator/=(double divisor) {
+    value /= divisor;
+    return *this;
+  }
   friend constexpr Quantity operator+(Quantity a, Quantity b) { return Quantity(a.value + b.value); }
   friend constexpr Quantity operator-(Quantity a, Quantity b) { return Quantity(a.value - b.value); }
   friend constexpr Quantity operator*(Quantity a, double factor) { return Quantity(a.value * factor); }

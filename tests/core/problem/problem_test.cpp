@@ -15,7 +15,8 @@ const std::vector<std::string> keys = {"tensor_model_parallel_size", "pipeline_m
 TEST(ProblemText, NamesFileLineColumnAndHint) {
   Problems problems;
   problems.add({"a.toml", 12, 3}, "tp = 3 does not divide 32 attention heads", "use 1, 2 or 4");
-  EXPECT_EQ(text(problems.list().at(0)), "a.toml:12:3: tp = 3 does not divide 32 attention heads\n  hint: use 1, 2 or 4");
+  EXPECT_EQ(text(problems.list().at(0)),
+            "a.toml:12:3: tp = 3 does not divide 32 attention heads\n  hint: use 1, 2 or 4");
   problems.add({}, "--tp is missing");
   EXPECT_EQ(text(problems.list().at(1)), "command line: --tp is missing");
 }

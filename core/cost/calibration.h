@@ -92,7 +92,7 @@ struct NetworkRow {
 struct FrameworkProfile {
   std::string name;
   Seconds host_per_launch, host_per_collective;
-  Seconds host_per_member;   // of a collective's group, beside host_per_collective
+  Seconds host_per_member;   // of a tensor-parallel group, beside host_per_collective
   Seconds host_per_message;  // between pipeline stages
   Seconds host_per_step;
   Seconds message_start;     // added to the latency of each message

@@ -101,7 +101,8 @@ CommunicationCost CostModel::collective(const Collective& work, std::span<const 
           .algorithm = best.algorithm,
           .protocol = best.protocol,
           .host = state_->framework.host_per_collective +
-                  state_->framework.host_per_member * static_cast<double>(members.size())};
+                  state_->framework.host_per_member *
+                      (work.axis == Axis::Tensor ? static_cast<double>(members.size()) : 0)};
 }
 
 CommunicationCost CostModel::message(Bytes size, DeviceId from, DeviceId to) const {

@@ -124,11 +124,11 @@ constexpr std::array names = {
     Named{"megatron-deepspeed", megatron_deepspeed},
     Named{"megatron-core", megatron_core},
     Named{"megatron-bridge", megatron_core},
+    Named{"ngc", mlperf},
     Named{"nemo 2", megatron_core},
     Named{"nemo megatron 2", megatron_core},
     Named{"nemo", mlperf},
     Named{"pytorch nvidia release", mlperf},
-    Named{"ngc", mlperf},
     Named{"megatron-lm", megatron_2022},
 };
 

@@ -70,6 +70,15 @@ void read_network(const std::string& words, NodeType& node, const Catalog& catal
   if (rate == 800) use(ethernet ? "roce-800" : "ib-xdr", ports);
 }
 
+// Whether the all-reduce test that a job ran before training stayed below 400 GB/s: nccl-tests read more on an
+// idle p5.
+bool crowded(const RunRow& row) {
+  static const std::regex test("network test AR/AG/RS GB/s ([0-9.]+)");
+  std::smatch found;
+  if (!std::regex_search(row.notes, found, test)) return false;
+  return std::stod(found[1]) < 400;
+}
+
 }  // namespace
 
 std::variant<ClusterSpec, Skip> row_cluster(const RunRow& row, const Catalog& catalog) {
@@ -90,6 +99,7 @@ std::variant<ClusterSpec, Skip> row_cluster(const RunRow& row, const Catalog& ca
     for (auto& [dtype, rate] : device.peak) rate *= 0.8;
   }
   read_network(row.inter_node_net, node, catalog);
+  if (crowded(row) && catalog.links.contains(node.network + "-shared")) node.network += "-shared";
 
   const std::int64_t devices = *row.num_gpus;
   std::int64_t per_node = node.devices;
@@ -102,9 +112,12 @@ std::variant<ClusterSpec, Skip> row_cluster(const RunRow& row, const Catalog& ca
   if (devices % per_node != 0) return Skip{"devices do not fill their nodes"};
   if (per_node > 8 && node.devices == 8)
     node.wiring = NodeType::Wiring::Switched;  // DGX-2: 16 V100 behind switches
-  const double share = static_cast<double>(per_node) / static_cast<double>(whole);
-  if (node.ports > 0 && per_node != whole && node.devices == 72)
-    node.ports = static_cast<int>(static_cast<double>(node.ports) * share);
+  // A part of a rack keeps its share of the ports; words about the network are of a tray.
+  if (node.ports > 0 && whole == 72) {
+    const bool told = node.ports < whole && row.gpus_per_node && *row.gpus_per_node > 0;
+    const std::int64_t of = told ? *row.gpus_per_node : whole;
+    node.ports = static_cast<int>(std::max<std::int64_t>(1, node.ports * per_node / of));
+  }
   if (node.ports > 0 && per_node > node.ports && per_node % node.ports != 0) node.ports = 1;
   node.devices = static_cast<int>(per_node);
 

@@ -214,6 +214,8 @@ std::vector<Key> plan_keys() {
       recompute_modules(),
       choice<DType>({"dtype", ""}, dtype_names, FIELD(dtype), "number format of activations and products"),
       toggle({"grad_reduce_in_fp32", ""}, FIELD(grad_reduce_in_fp32), "keep and reduce gradients in fp32"),
+      toggle({"gradient_accumulation_fusion", ""}, FIELD(gradient_accumulation_fusion),
+             "weight gradients are added up by the products that make them"),
       choice<DType>({"main_params_dtype", ""}, state_names, FIELD(main_params_dtype),
                     "optimizer's copy of the weights"),
       choice<DType>({"main_grads_dtype", ""}, state_names, FIELD(main_grads_dtype),

@@ -89,7 +89,8 @@ TEST(KeyTable, FlagsAreMegatronCoresNames) {
        {"tensor-model-parallel-size", "pipeline-model-parallel-size", "context-parallel-size",
         "expert-model-parallel-size", "micro-batch-size", "global-batch-size", "seq-length",
         "recompute-granularity", "recompute-method", "recompute-num-layers", "sequence-parallel",
-        "overlap-grad-reduce", "overlap-param-gather", "tp-comm-overlap", "zero-stage", "dtype", "schedule"})
+        "overlap-grad-reduce", "overlap-param-gather", "gradient-accumulation-fusion", "tp-comm-overlap",
+        "zero-stage", "dtype", "schedule"})
     EXPECT_NE(find_key(name), nullptr) << name;
 }
 

@@ -10,6 +10,7 @@
 #include "core/cli/run_context.h"
 #include "core/cost/calibration.h"
 #include "core/estimate/estimate.h"
+#include "core/units/text.h"
 
 namespace tandem {
 namespace {
@@ -36,12 +37,33 @@ std::vector<Bytes> sizes_of(const std::string& range) {
   const std::size_t dots = range.find("..");
   const auto first = size_of(range.substr(0, dots));
   const auto last = dots == std::string::npos ? first : size_of(range.substr(dots + 2));
-  if (!first || !last || *first > *last || *last > most_size || *first < 1)
+  if (!first || !last || *first > *last || *first < 1)
     refuse({}, fmt::format("--sizes {} is not a range of sizes", text(Value{range})),
+           "as in 8..8G, or 64M for one size");
+  if (*last > most_size)
+    refuse({}, fmt::format("--sizes {} ends above {}", text(Value{range}), text(Bytes(most_size))),
            "as in 8..8G, or 64M for one size");
   std::vector<Bytes> sizes;
   for (double size = *first; size <= *last * (1 + 1e-9); size *= 2) sizes.emplace_back(std::floor(size));
   return sizes;
+}
+
+// Not every collective is made by every algorithm on every machine; what was asked for is not replaced.
+void check_algorithm(const Collective& asked, const CostModel& costs, const std::vector<DeviceId>& members) {
+  const auto works = [&](Algorithm algorithm) {
+    Collective collective = asked;
+    collective.algorithm = algorithm;
+    return costs.collective(collective, members).algorithm == algorithm;
+  };
+  if (asked.algorithm == Algorithm::Auto || works(asked.algorithm)) return;
+  std::string others;
+  for (const Algorithm other : {Algorithm::Ring, Algorithm::Tree, Algorithm::HalvingDoubling,
+                                Algorithm::Hierarchical, Algorithm::Nvls, Algorithm::Pairwise})
+    if (works(other)) others += fmt::format("{}{}", others.empty() ? "" : ", ", name(other));
+  refuse({},
+         fmt::format("--algorithm {}: {} among these {} devices cannot be made so", name(asked.algorithm),
+                     name(asked.kind), members.size()),
+         others.empty() ? "leave --algorithm out" : fmt::format("use auto, {}", others));
 }
 
 // One program for all ranks: the collective at each size, one after the other.
@@ -131,6 +153,12 @@ int run_collective(RunContext& run) {
     refuse({}, "a collective among one device moves nothing", "give a cluster of two devices or more");
   const CostModel costs = cost_model_of(scenario, cluster, run.scenarios);
 
+  std::vector<DeviceId> members;
+  for (std::size_t rank = 0; rank < ranks; ++rank) members.emplace_back(rank);
+  for (const Bytes size : sizes)
+    check_algorithm({.kind = *kind, .axis = Axis::DataContext, .size = size, .algorithm = *algorithm}, costs,
+                    members);
+
   if (*fidelity != Fidelity::Estimate && !run.backends.simulate) run.backends.start_simulator();
   const TaskGraph graph = graph_of(*kind, *algorithm, sizes, ranks);
   PlayOptions play;
@@ -144,8 +172,6 @@ int run_collective(RunContext& run) {
   check(playback.ranks.size() == 1 && playback.ranks[0].tasks.size() == sizes.size(),
         "the first rank's times are recorded");
 
-  std::vector<DeviceId> members;
-  for (std::size_t rank = 0; rank < ranks; ++rank) members.emplace_back(rank);
   std::vector<Row> rows;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const TaskTimes& times = playback.ranks[0].tasks[i];

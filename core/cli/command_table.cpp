@@ -90,7 +90,7 @@ const std::vector<CommandSpec>& commands() {
         {{"--algorithm"},
          "NAME",
          "auto (default: as NCCL picks), ring, tree, …",
-         {"auto", "ring", "tree", "halving-doubling", "hierarchical", "nvls", "pairwise"}},
+         {"auto", "ring", "tree", "halving_doubling", "hierarchical", "nvls", "pairwise"}},
         {{"--ranks"}, "N", "the first N devices only"},
         {{"--fidelity"},
          "LEVEL",

@@ -103,6 +103,10 @@ void StageWriter::gradients_finished(SlotRun& run, std::uint32_t body_task) {
       if (--run.bucket_left[b] > 0 || !at_once) continue;
       const std::uint32_t task = reduce_bucket(*run.chunk, b, {run.bucket_ready[b]}, run.slot->microbatch);
       if (task == no_task) continue;
+      // ZeRO-2: two reductions in flight, as DeepSpeed's pair of buckets and FSDP's streams have it;
+      // computation waits for the one before. Else gradients would pile up behind links slower than the
+      // devices. (ZeRO-3's gathers, in the same lane, hold computation back by themselves.)
+      if (plan_.spec.zero_stage == 2 && !reductions_.empty()) reduction_ahead_ = reductions_.back();
       reductions_.push_back(task);
       if (plan_.spec.zero_stage >= 2) {
         const Bytes size(static_cast<double>(run.chunk->buckets[b].elements) *

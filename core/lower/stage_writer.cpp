@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/problem/problem.h"
 
@@ -197,6 +198,8 @@ bool StageWriter::advance(SlotRun& run) {
   } else if (proto.floating) {
     after.push_back(last_compute_[1]);
   }
+  if (proto.lane == Lane::Compute && reduction_ahead_ != no_task)
+    after.push_back(std::exchange(reduction_ahead_, no_task));
   Task made;
   made.work = proto.work;
   made.label = proto.label;

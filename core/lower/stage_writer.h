@@ -129,6 +129,8 @@ class StageWriter {
   std::vector<std::size_t> last_backward_, first_forward_;        // slot numbers, by own chunk
   std::vector<std::vector<std::uint32_t>> parameter_gathers_;     // by own chunk, bucket
   std::vector<std::uint32_t> reductions_;                         // gradient reductions so far
+  std::uint32_t reduction_ahead_ =
+      no_task;  // ZeRO-2: the next computation waits until it has freed its gradients
 };
 
 }  // namespace tandem

@@ -154,5 +154,29 @@ TEST(ActivationMemory, EveryBufferIsGivenBack) {
   }
 }
 
+// However slow the links: gradients of more than two buckets never wait for them at once.
+TEST(ZeroTwo, ComputesOnWhenTheReductionBeforeTheLastHasFreedItsGradients) {
+  PlanSpec spec = plan(1, false, RecomputeGranularity::None, AttentionBackend::Flash);
+  spec.data_parallel_size = 2;
+  spec.global_batch_size = 2 * b * 3;
+  spec.zero_stage = 2;
+  spec.ddp_bucket_size = 1;
+  const Lowered l = lowered(small_gpt(), spec);
+  const Program& program = l.graph.programs[ProgramId(0)];
+  std::vector<std::uint32_t> reductions;
+  for (std::uint32_t t = 0; t < program.tasks.size(); ++t)
+    if (l.graph.labels[program.tasks[t].label].ends_with(".reduce_scatter")) reductions.push_back(t);
+  ASSERT_GT(reductions.size(), 6u);
+  for (std::size_t k = 0; k + 2 < reductions.size(); ++k) {
+    bool awaited = false;
+    for (std::uint32_t t = reductions[k + 1]; t < reductions[k + 2]; ++t)
+      for (std::uint32_t i = program.after_begin[t]; i < program.after_begin[t + 1]; ++i)
+        awaited = awaited ||
+                  (program.tasks[t].lane == Lane::Compute && program.after[i] >= reductions[k] &&
+                   program.after[i] < reductions[k + 2] && program.tasks[program.after[i]].lane == Lane::Data);
+    EXPECT_TRUE(awaited) << k;
+  }
+}
+
 }  // namespace
 }  // namespace tandem

@@ -1,5 +1,7 @@
 // How keys of each kind are made: the check of type and range, the writing of the canonical literal.
 #pragma once
+#include <fmt/format.h>
+
 #include <optional>
 #include <string>
 #include <utility>
@@ -83,17 +85,18 @@ Key choice(Names_ names, Names<Enum> values, Field field, std::string help) {
 }
 
 // A number with a unit, as text: "5 ms". `parse` is one of core/units/text.h; `base` the unit of the canonical
-// form.
+// form, `most` the largest that makes sense.
 template <class Quantity, class Field>
 Key quantity(Names_ names, std::optional<Quantity> (*parse)(std::string_view), std::string base,
-             std::string example, Field field, std::string help) {
+             std::string example, Quantity most, Field field, std::string help) {
   Key key{.name = names.name, .alias = names.alias, .kind = ValueKind::Quantity, .unit = example, .help = help};
-  key.set = [field, parse, example](Scenario& scenario, const Value& value) -> std::string {
-    const std::string wanted = "a number with its unit in quotes is wanted, as in \"" + example + "\"";
+  key.set = [field, parse, base, example, most](Scenario& scenario, const Value& value) -> std::string {
+    const std::string wanted = "a number with its unit in quotes is wanted, as in \"" + example +
+                               "\", up to \"" + fmt::format("{:g} {}", most.value, base) + "\"";
     const auto* typed = std::get_if<std::string>(&value.is);
     if (typed == nullptr) return wanted;
     const auto amount = parse(*typed);
-    if (!amount) return wanted;
+    if (!amount || *amount > most) return wanted;
     field(scenario) = *amount;
     return "";
   };

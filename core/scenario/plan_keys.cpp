@@ -232,10 +232,10 @@ std::vector<Key> plan_keys() {
       toggle({"gradient_clipping", ""}, FIELD(gradient_clipping), "a norm over all gradients each step"),
       integer({"make_vocab_size_divisible_by", ""}, FIELD(make_vocab_size_divisible_by), {1, 1'000'000}, "rows",
               "the vocabulary is padded to a multiple of this times tp (1: not at all)"),
-      quantity<Seconds>({"host_seconds_per_step", ""}, parse_seconds, "s", "5 ms", FIELD(host_seconds_per_step),
-                        "host work of a step that the devices wait for"),
-      quantity<Bytes>({"data_bytes_per_sample", ""}, parse_bytes, "B", "16 KiB", FIELD(data_bytes_per_sample),
-                      "input that a sequence takes from the data loader"),
+      quantity<Seconds>({"host_seconds_per_step", ""}, parse_seconds, "s", "5 ms", Seconds(1e6),
+                        FIELD(host_seconds_per_step), "host work of a step that the devices wait for"),
+      quantity<Bytes>({"data_bytes_per_sample", ""}, parse_bytes, "B", "16 KiB", Bytes(1e15),
+                      FIELD(data_bytes_per_sample), "input that a sequence takes from the data loader"),
   };
 }
 

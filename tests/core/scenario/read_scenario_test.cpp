@@ -133,10 +133,13 @@ INSTANTIATE_TEST_SUITE_P(
                 "s.toml:6:7: tp = a table or a date: a whole number from 1 to 1048576 is wanted"},
         Mistake{"BareNumber", "[plan]\nhost_seconds_per_step = 5\n",
                 "s.toml:7:1: host_seconds_per_step = 5: a number with its unit in quotes is wanted, as in \"5 "
-                "ms\""},
+                "ms\", up to \"1e+06 s\""},
+        Mistake{"AbsurdAmount", "[plan]\ndata_bytes_per_sample = \"1e300 B\"\n",
+                "s.toml:7:1: data_bytes_per_sample = \"1e300 B\": a number with its unit in quotes is wanted, "
+                "as in \"16 KiB\", up to \"1e+15 B\""},
         Mistake{"WrongUnit", "[plan]\nhost_seconds_per_step = \"5 GB\"\n",
                 "s.toml:7:1: host_seconds_per_step = \"5 GB\": a number with its unit in quotes is wanted, as "
-                "in \"5 ms\""},
+                "in \"5 ms\", up to \"1e+06 s\""},
         Mistake{"WrongChoice", "[plan]\nrecompute_granularity = \"ful\"\n",
                 "s.toml:7:1: recompute_granularity = \"ful\": \"none\", \"selective\" or \"full\" is wanted; "
                 "did you mean \"full\"?"},

@@ -2,6 +2,8 @@
 // links.
 #include "sim/simgrid_clock.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -79,8 +81,13 @@ s4u::Engine* make_engine(double precision) {
   for (std::string& argument : arguments) argv.push_back(argument.data());
   int argc = static_cast<int>(argv.size());
   argv.push_back(nullptr);
+  // SimGrid takes Ctrl-C for itself and would end the process with a code of its own: the program's way stays.
+  struct sigaction ctrl_c {};
+  ::sigaction(SIGINT, nullptr, &ctrl_c);
   // Never deleted: SimGrid ends with the process.
-  return new s4u::Engine(&argc, argv.data());
+  auto* engine = new s4u::Engine(&argc, argv.data());
+  ::sigaction(SIGINT, &ctrl_c, nullptr);
+  return engine;
 }
 
 }  // namespace

@@ -175,6 +175,15 @@ TEST(ExitCodes, CtrlCIsHundredThirtyAndLeavesNothing) {
   EXPECT_TRUE(folder.entries().empty());
 }
 
+TEST(ExitCodes, CtrlCDuringASimulationIsHundredThirtyAndLeavesNothing) {
+  const TemporaryFolder folder;
+  const Finished done = tandem_run(
+      {"predict", "llama-3.1-405b-16k-h100", "--fidelity", "full", "-q", "-o", folder.file("run.tandem")},
+      {.interrupt_after_ms = 3000});
+  EXPECT_EQ(done.code, 130) << done.error;
+  EXPECT_TRUE(folder.entries().empty());
+}
+
 TEST(Colours, OnlyWhereTheyAreWanted) {
   EXPECT_EQ(tandem_run(quickstart).out.find('\x1b'), std::string::npos);
   EXPECT_NE(tandem_run(with(quickstart, {"--color", "always"})).out.find('\x1b'), std::string::npos);

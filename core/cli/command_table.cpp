@@ -117,12 +117,14 @@ const std::vector<CommandSpec>& commands() {
       {CommandId::Validate,
        "validate",
        "hold predictions against a table of measured runs",
-       {"TABLE.csv [-o DIR]"},
+       {"TABLE.csv [-o DIR]", "TABLE.csv --kernels|--collectives"},
        "Predicts every row whose columns describe a run and says, a set of rows and in all, how far the predictions "
        "are from what was measured, which rows were left out and why, whether plans that ran fit in memory, and what "
        "is lost by taking the plan that is predicted fastest. Columns: core/validate/README.md.",
        {{{"--json"}, "", "print JSON with fractions"},
         {{"--output", "-o"}, "DIR", "write rows.csv, scatter.svg and worst.txt there"},
+        {{"--kernels"}, "", "the table is of kernel timings"},
+        {{"--collectives"}, "", "the table is of collective timings"},
         {{"--calibration"}, "FILE", "constants laid over the shipped ones"},
         {{"--quiet", "-q"}, "", "no progress"}},
        false,

@@ -6,6 +6,7 @@
 
 #include "core/cli/run_context.h"
 #include "core/record/atomic_file.h"
+#include "core/validate/timings.h"
 #include "core/validate/validation_report.h"
 
 namespace tandem {
@@ -37,6 +38,18 @@ int run_validate(RunContext& run) {
   const std::string calibrations = (std::filesystem::path(run.scenarios) / "calibrations").string();
   const auto calibration = read_calibration(calibrations, arguments.value("--calibration"));
   const CsvTable table = read_csv(arguments.operands.front());
+  if (arguments.has("--kernels") || arguments.has("--collectives")) {
+    const bool kernels = arguments.has("--kernels");
+    if (kernels && arguments.has("--collectives"))
+      refuse({}, "--kernels and --collectives are of different tables", "give one of them");
+    if (!arguments.value("--output").empty())
+      refuse({}, "--output is for tables of runs", "leave it out with --kernels and --collectives");
+    const TimingReport timings = kernels ? validate_kernels(table, library.catalog, *calibration)
+                                         : validate_collectives(table, library.catalog, *calibration);
+    run.out.add(arguments.has("--json") ? timing_json(timings)
+                                        : timing_text(timings, kernels ? "kernel times" : "collective times"));
+    return 0;
+  }
   std::optional<ValidationReport> report;
   {
     Progress progress(run.surroundings.messages_are_terminal && !arguments.has("--quiet"));

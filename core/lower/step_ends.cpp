@@ -29,6 +29,11 @@ void StageWriter::write_static_memory() {
          expert ? "expert weights" : "weights");
     hold(BufferClass::Gradients, elements * gradient / (spec.zero_stage >= 2 ? shard : 1),
          expert ? "expert gradients" : "gradients");
+    // What products write before it is added to the main gradient stays allocated from step to step.
+    if (!spec.gradient_accumulation_fusion && spec.zero_stage < 2 && spec.main_grads_dtype == DType::Fp32 &&
+        spec.dtype != DType::Fp32)
+      hold(BufferClass::Gradients, elements * parameter_bytes(spec),
+           expert ? "expert gradients before their sum" : "gradients before their sum");
     hold(BufferClass::OptimizerState, elements * state / shard,
          expert ? "expert optimizer state" : "optimizer state");
   }

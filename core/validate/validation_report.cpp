@@ -8,6 +8,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/validate/timings.h"
+
 namespace tandem {
 namespace {
 
@@ -107,6 +109,27 @@ std::string validation_text(const ValidationReport& report) {
     for (const auto& [what, count] : set.assumed) parts.push_back(fmt::format("{} ({})", what, count));
     out += fmt::format("  {:<{}} {}\n", set.set, width, fmt::join(parts, ", "));
   }
+  return out;
+}
+
+std::string timing_json(const TimingReport& report) {
+  Json out;
+  out["sets"] = Json::array();
+  for (const SetReport& set : report.sets) out["sets"].push_back(json(set));
+  out["all"] = json(report.all);
+  return out.dump(2) + "\n";
+}
+
+std::string timing_text(const TimingReport& report, const std::string& what) {
+  std::size_t width = 4;
+  for (const SetReport& set : report.sets) width = std::max(width, set.set.size());
+  std::string out = fmt::format(
+      "deviation of predicted from measured {}, per cent\n  {:<{}} {:>6} {:>8} {:>8} {:>8} {:>8} {:>8} {:>6}\n",
+      what, "set", width, "rows", "skipped", "median", "mean", "p90", "bias", "rank");
+  for (const SetReport& set : report.sets) out += set_line(set, width);
+  out += set_line(report.all, width);
+  if (!report.all.reasons.empty()) out += "skipped\n";
+  for (const auto& [reason, count] : report.all.reasons) out += fmt::format("  {:>6}  {}\n", count, reason);
   return out;
 }
 

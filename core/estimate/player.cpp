@@ -229,7 +229,9 @@ void Player::arrive(std::uint32_t r, const PlayedTask& task, double at, double n
   group.arrived = 0;
   for (const Member& member : members(channel)) {
     const Record* record = ranks_[member.rank].record > 0 ? &records_[ranks_[member.rank].record - 1] : nullptr;
-    if (record && group.last.rank != member.rank) {
+    // Who came at the same moment as the last one was not held up by it.
+    const bool waited = group.time - lane(member.rank, member.slot).time > 1e-12 * std::max(1.0, group.time);
+    if (record && waited) {
       remember_cause(member.rank, member.slot, {HeldBy::Peer, group.last.rank, group.last.task});
     }
   }

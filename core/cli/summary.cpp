@@ -113,13 +113,14 @@ class Summariser {
       const Device& place = parts_.prepared.cluster[device];
       const Bytes beside = parts_.costs.reserved_memory(place.kind, groups);
       const Bytes limit = parts_.prepared.cluster.kind(device).memory;
-      const double over = (stage.allocated + beside - limit).value;
+      const Bytes held = parts_.costs.held_by_allocator(stage.allocated);
+      const double over = (held + beside - limit).value;
       if (over <= worst) continue;
       worst = over;
       const double gib = gibibytes(1).value;
       keys_["peak_memory_gib"] = stage.allocated.value / gib;
       keys_["context_gib"] = beside.value / gib;
-      keys_["reserved_gib"] = (stage.allocated + beside).value / gib;
+      keys_["reserved_gib"] = (held + beside).value / gib;
       keys_["memory_limit_gib"] = limit.value / gib;
       keys_["fits"] = over <= 0 ? 1 : 0;
       keys_["peak_memory_stage"] = stage.stage;

@@ -95,11 +95,12 @@ struct FrameworkProfile {
   Seconds host_per_member;   // of a tensor-parallel group, beside host_per_collective
   Seconds host_per_message;  // between pipeline stages
   Seconds host_per_step;
-  Seconds message_start;     // added to the latency of each message
-  Seconds kernel_gap;        // between kernels that are not captured or compiled, added to each on the device
+  Seconds message_start;       // added to the latency of each message
+  Seconds kernel_gap;          // between kernels that are not captured or compiled, added to each on the device
+  double allocator_share = 0;  // of the memory handed out at the peak, kept beside it in pieces of no use
   bool host_waits_for_messages = false;  // nothing behind a receive is issued before the message is there
-  std::vector<std::string> attention;  // kernels by preference
-  std::map<PassKind, double> traffic;  // bytes moved, as a multiple of a fused kernel's; 1 where absent
+  std::vector<std::string> attention;    // kernels by preference
+  std::map<PassKind, double> traffic;    // bytes moved, as a multiple of a fused kernel's; 1 where absent
   Provenance from;
 };
 

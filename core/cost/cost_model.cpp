@@ -110,11 +110,12 @@ CommunicationCost CostModel::message(Bytes size, DeviceId from, DeviceId to) con
   const DeviceId pair[] = {from, to};
   const Candidate candidate = message_candidate(group_of(state_->cluster, *state_->calibration, pair));
   const double bound = busiest_link(state_->cluster, loads(from, to));
-  return {.latency = state_->environment().collective_start + candidate.latency + state_->framework.message_start,
-          .transfer = Seconds(std::max(candidate.seconds_per_byte, bound) * size.value),
-          .algorithm = candidate.algorithm,
-          .protocol = candidate.protocol,
-          .host = state_->framework.host_per_message};
+  return {
+      .latency = state_->environment().collective_start + candidate.latency + state_->framework.message_start,
+      .transfer = Seconds(std::max(candidate.seconds_per_byte, bound) * size.value),
+      .algorithm = candidate.algorithm,
+      .protocol = candidate.protocol,
+      .host = state_->framework.host_per_message};
 }
 
 std::vector<LinkLoad> CostModel::loads(const Collective& work, Algorithm chosen,
@@ -139,6 +140,10 @@ double CostModel::straggler_factor() const {
 bool CostModel::host_waits_for_messages() const { return state_->framework.host_waits_for_messages; }
 
 Seconds CostModel::host_per_step() const { return state_->framework.host_per_step; }
+
+Bytes CostModel::held_by_allocator(Bytes allocated) const {
+  return allocated * (1 + state_->framework.allocator_share);
+}
 
 Bytes CostModel::reserved_memory(DeviceKindId, std::size_t communicators) const {
   const Environment& e = state_->environment();

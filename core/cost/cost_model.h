@@ -61,6 +61,9 @@ class CostModel {
   // Memory that a process holds beside the plan's buffers: context, library and communication workspaces.
   Bytes reserved_memory(DeviceKindId, std::size_t communicators) const;
 
+  // What the framework's allocator takes from the device to hand out `allocated` at the peak.
+  Bytes held_by_allocator(Bytes allocated) const;
+
   // One line that says how the number came about: formula, constants, their source. For `tandem show --costs`.
   std::string explain(const Compute&, DeviceKindId) const;
   std::string explain(const Collective&, std::span<const DeviceId> members) const;

@@ -274,6 +274,7 @@ class FileReader {
     row.read("host_per_step", made.host_per_step);
     row.read("message_start", made.message_start);
     row.read("kernel_gap", made.kernel_gap);
+    row.read("allocator_share", made.allocator_share, 0, 2);
     row.read("host_waits_for_messages", made.host_waits_for_messages);
     row.read("attention", made.attention);
     passes(row, "traffic", 0.1, 100, made.traffic);

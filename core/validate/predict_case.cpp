@@ -105,9 +105,9 @@ CasePrediction predict_plan(const RunCase& run, const Machine& machine, const Pl
   out.limit = machine.cluster.kind(DeviceId(0)).memory;
   const Bytes beside = machine.costs.reserved_memory(machine.cluster[DeviceId(0)].kind, played.communicators);
   const Bytes largest = *std::max_element(played.peaks.begin(), played.peaks.end());
-  out.fits = largest + beside <= out.limit;
+  out.fits = machine.costs.held_by_allocator(largest) + beside <= out.limit;
   out.allocated = run.first_stage_memory ? played.peaks.front() : largest;
-  out.reserved = out.allocated + beside;
+  out.reserved = machine.costs.held_by_allocator(out.allocated);
   return out;
 }
 

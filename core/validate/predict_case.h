@@ -11,8 +11,10 @@ namespace tandem {
 
 struct CasePrediction {
   Seconds step;
-  Bytes allocated, reserved, limit;  // of the stage that the case's memory column is of, or of the fullest one
-  bool fits = true;                  // every stage, with context and communicators
+  // Handed out, held by the allocator, there at all: of the stage that the case's memory column is of, or of
+  // the fullest.
+  Bytes allocated, reserved, limit;
+  bool fits = true;  // every stage, with context and communicators
   std::int64_t micro_batch_size = 1;
   std::string refused;  // why the predictor does not take the plan; then nothing else holds
 };

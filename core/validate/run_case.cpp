@@ -197,6 +197,7 @@ std::variant<RunCase, Skip> run_case(const RunRow& row, const Library& library) 
   run.fits = true;
   if (row.peak_mem_gb && *row.peak_mem_gb > 0) {
     // nanotron's column is in binary units, whatever its name: its allocated figures step by 4 b s h / 2^30.
+    run.memory_is_reserved = row.notes.find("reserved") != std::string::npos;
     run.measured_memory = *row.peak_mem_gb * (defaults->first_stage_memory ? gibibytes(1).value : 1e9);
   }
   // Continuous-integration runs of toy models: what they time is not the step.

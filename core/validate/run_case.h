@@ -19,6 +19,7 @@ struct RunCase {
   bool microbatch_known = true;
   bool first_stage_memory = false;
   std::optional<double> measured_s;       // of one step; nothing for rows that only say whether they fit
+  bool memory_is_reserved = false;        // the memory column counts what the allocator held
   std::optional<double> measured_memory;  // bytes
   std::optional<bool> fits;               // what happened: it ran, or it was out of memory
   std::vector<std::string> assumed;       // defaults taken for empty cells, one "key = value" each

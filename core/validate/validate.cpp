@@ -113,7 +113,8 @@ std::optional<Pair> RowResult::seconds() const {
 }
 std::optional<Pair> RowResult::memory() const {
   if (!skipped.empty() || !run || !run->measured_memory) return std::nullopt;
-  return Pair{prediction.reserved.value, *run->measured_memory};
+  const Bytes predicted = run->memory_is_reserved ? prediction.reserved : prediction.allocated;
+  return Pair{predicted.value, *run->measured_memory};
 }
 
 std::optional<ValidationReport> validate(const CsvTable& table, const Library& library,

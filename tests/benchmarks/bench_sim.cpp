@@ -3,6 +3,7 @@
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <queue>
@@ -22,11 +23,11 @@ using testing::SyntheticCosts;
 
 constexpr std::int64_t kTensor = 8, kStages = 16, kReplicas = 128;
 
-TaskGraph large_graph(std::int64_t replicas) {
+TaskGraph large_graph(std::int64_t replicas, std::int64_t microbatches = 16) {
   return pipeline_graph({.tp = kTensor,
                          .pp = kStages,
                          .dp = replicas,
-                         .microbatches = 16,
+                         .microbatches = microbatches,
                          .layers = 88,
                          .buckets = 8,
                          .message_bytes = 16e6});
@@ -89,6 +90,45 @@ double children_seconds() {
   };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
+
+// Seconds of SimGrid's loop for each of the bare loop, on the same graph and every device: what all that a bare
+// loop leaves out (lanes, edges, rendezvous, messages, shared links, SimGrid itself) costs.
+void RatioToTheBareEventLoop(benchmark::State& state) {
+  const TaskGraph graph = large_graph(8);
+  const SyntheticCosts costs = large_machine(8);
+  double bare = 0, simulated = 0;
+  for (auto _ : state) {
+    std::size_t operations = 0;
+    const auto begin = std::chrono::steady_clock::now();
+    benchmark::DoNotOptimize(bare_loop(graph, operations));
+    bare += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const double before = children_seconds();
+    simulate_in_child(graph, costs, at(Fidelity::Full));
+    simulated += children_seconds() - before;
+  }
+  state.counters["ratio"] = simulated / bare;
+}
+BENCHMARK(RatioToTheBareEventLoop)->Unit(benchmark::kMillisecond)->Iterations(3);
+
+// Four and sixteen times the microbatches: tasks a second must stay what they are.
+void GradientAccumulation(benchmark::State& state) {
+  const TaskGraph graph = large_graph(8, state.range(0));
+  const SyntheticCosts costs = large_machine(8);
+  double tasks = 0;
+  for (auto _ : state) {
+    const double before = children_seconds();
+    tasks += static_cast<double>(simulate_in_child(graph, costs, at(Fidelity::Full)).tasks_played);
+    state.SetIterationTime(children_seconds() - before);
+  }
+  state.counters["tasks/s"] = benchmark::Counter(tasks, benchmark::Counter::kIsRate);
+}
+BENCHMARK(GradientAccumulation)
+    ->Arg(16)
+    ->Arg(64)
+    ->Arg(256)
+    ->Unit(benchmark::kMillisecond)
+    ->UseManualTime()
+    ->Iterations(1);
 
 void play(benchmark::State& state, Fidelity fidelity, std::int64_t replicas) {
   const TaskGraph graph = large_graph(replicas);

@@ -23,7 +23,7 @@ using testing::SyntheticCosts;
 
 constexpr std::int64_t kTensor = 8, kStages = 16, kReplicas = 128;
 
-TaskGraph large_graph(std::int64_t replicas, std::int64_t microbatches = 16) {
+TaskGraph large_graph(std::int64_t replicas, std::uint32_t microbatches = 16) {
   return pipeline_graph({.tp = kTensor,
                          .pp = kStages,
                          .dp = replicas,
@@ -112,7 +112,7 @@ BENCHMARK(RatioToTheBareEventLoop)->Unit(benchmark::kMillisecond)->Iterations(3)
 
 // Four and sixteen times the microbatches: tasks a second must stay what they are.
 void GradientAccumulation(benchmark::State& state) {
-  const TaskGraph graph = large_graph(8, state.range(0));
+  const TaskGraph graph = large_graph(8, static_cast<std::uint32_t>(state.range(0)));
   const SyntheticCosts costs = large_machine(8);
   double tasks = 0;
   for (auto _ : state) {

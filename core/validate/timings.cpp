@@ -101,10 +101,10 @@ class Machines {
     auto constants = std::make_shared<Calibration>(calibration_);
     constants->environment.collective_start = start;
     constants->environment.clock = clock;
-    if (!attention.empty()) constants->frameworks["megatron"].attention = {attention};
+    if (!attention.empty()) constants->frameworks["kernels"].attention = {attention};
     try {
       Cluster cluster = build_cluster(spec);
-      CostModel costs(constants, "megatron", cluster);
+      CostModel costs(constants, "kernels", cluster);
       auto machine = std::make_unique<Machine>(Machine{std::move(cluster), std::move(costs)});
       return known_.emplace(key, std::move(machine)).first->second.get();
     } catch (const InputError&) {

@@ -118,8 +118,10 @@ const std::vector<CommandSpec>& commands() {
        "validate",
        "hold predictions against a table of measured runs",
        {"TABLE.csv [-o DIR]", "TABLE.csv --kernels|--collectives"},
-       "Predicts every row whose columns describe a run and says, a set of rows and in all, how far the predictions "
-       "are from what was measured, which rows were left out and why, whether plans that ran fit in memory, and what "
+       "Predicts every row whose columns describe a run and says, a set of rows and in all, how far the "
+       "predictions "
+       "are from what was measured, which rows were left out and why, whether plans that ran fit in memory, "
+       "and what "
        "is lost by taking the plan that is predicted fastest. Columns: core/validate/README.md.",
        {{{"--json"}, "", "print JSON with fractions"},
         {{"--output", "-o"}, "DIR", "write rows.csv, scatter.svg and worst.txt there"},

@@ -75,8 +75,10 @@ std::optional<RunRecord> predict(const Scenario& scenario, const std::string& sc
   const auto go_on = [&](std::string_view what, double share) {
     return !options.progress || options.progress(what, share);
   };
-  const Prepared prepared = prepare(scenario);
+  Prepared prepared = prepare(scenario);
   const CostModel costs = cost_model_of(scenario, prepared.cluster, scenarios);
+  Seconds& host_per_step = prepared.plan.spec.host_seconds_per_step;
+  if (host_per_step.value == 0) host_per_step = costs.host_per_step();
   if (!go_on("lowering", 0)) return std::nullopt;
   const TaskGraph graph = lower(prepared.model, prepared.plan);
   PlayOptions play{.fidelity = fidelity_of(scenario.simulation.fidelity),

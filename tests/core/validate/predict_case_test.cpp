@@ -62,6 +62,21 @@ INSTANTIATE_TEST_SUITE_P(
                     "d-1,Llama,,8,1024,4096,16,16,32000,1024,H100,8,8,1,4,,2,0,1,96,bf16,nanotron,1,\n",
                     "e-1,MPT,,8,1024,4096,16,16,32000,1024,A100,8,8,1,1,,8,3,1,128,bf16,llm-foundry,1,\n"));
 
+TEST(WaitingHosts, FillThePipelineAsDevicesDo) {
+  // Four stages of two equal layers, eight microbatches; the host takes far longer than the device.
+  const std::string row = "a-1,GPT,,8,512,2048,8,8,1024,128,A100,4,4,1,4,,1,0,1,8,bf16,Megatron-LM,1,\n";
+  RunCase run = std::get<RunCase>(run_case(run_rows(table(row)).front(), library()));
+  auto constants = std::make_shared<Calibration>(*calibration());
+  FrameworkProfile& profile = constants->frameworks.at(run.framework);
+  profile.host_per_launch = milliseconds(10);
+  profile.host_per_step = Seconds(0);
+  const double runs_ahead = predict_case(run, constants).step.value;
+  profile.host_waits_for_messages = true;
+  const double waits = predict_case(run, constants).step.value;
+  // Stages with embedding and head launch a little more than the others.
+  EXPECT_NEAR(waits / runs_ahead, (8.0 + 3) / 8, 0.08);
+}
+
 TEST(Validate, CountsRowsThatItLeavesOutUnderTheirReason) {
   const auto report =
       validate(table("s-1,GPT,,8,1024,4096,16,16,50257,1024,A100,4,4,1,4,,1,0,1,8,bf16,Megatron-LM,1,\n"

@@ -68,7 +68,7 @@ Played play(const RunCase& run, const Machine& machine, PlanSpec spec) {
 // Microbatches of the shorter steps; 0: the step is short enough to be played whole.
 std::int64_t steady_microbatches(const PlanSpec& spec, std::int64_t microbatches) {
   const std::int64_t stages = spec.pipeline_model_parallel_size;
-  const std::int64_t few = stages == 1 ? 4 : 2 * stages, period = stages == 1 ? 2 : stages;
+  const std::int64_t few = stages == 1 ? 4 : 4 * stages, period = stages == 1 ? 2 : stages;
   return microbatches > 2 * few + period + 2 ? few : 0;
 }
 
@@ -145,7 +145,9 @@ CasePrediction predict_case(const RunCase& run, const std::shared_ptr<const Cali
 
 std::string explain_case(const RunCase& run, const std::shared_ptr<const Calibration>& calibration) {
   const Machine machine = machine_of(run, calibration);
-  const Plan plan = resolve_plan(run.plan, run.model, machine.model, machine.shape);
+  PlanSpec spec = run.plan;
+  if (spec.host_seconds_per_step.value == 0) spec.host_seconds_per_step = machine.costs.host_per_step();
+  const Plan plan = resolve_plan(spec, run.model, machine.model, machine.shape);
   const TaskGraph graph = lower(machine.model, plan);
   const Playback playback = estimate(graph, machine.cluster, machine.costs, whole_estimate());
   const RunRecord record = make_record(graph, playback, machine.cluster, machine.costs, {});

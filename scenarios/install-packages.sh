@@ -6,7 +6,7 @@ set -euo pipefail
 declare -A packages=(
   [programs]="g++ cmake ninja-build libfmt-dev libboost-dev nlohmann-json3-dev libtomlplusplus-dev libsqlite3-dev
               libsimgrid-dev"
-  [tests]="libgtest-dev libgmock-dev libbenchmark-dev"
+  [tests]="libgtest-dev libgmock-dev libbenchmark-dev protobuf-compiler"
   [format]="clang-format-14"
   [tidy]="clang-tidy-14"
   [fuzz]="clang-14 libclang-rt-14-dev"

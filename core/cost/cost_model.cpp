@@ -19,6 +19,8 @@ template <class... Visitors>
 struct Overloaded : Visitors... {
   using Visitors::operator()...;
 };
+template <class... Visitors>
+Overloaded(Visitors...) -> Overloaded<Visitors...>;  // clang 14 deduces no aggregates
 
 const FrameworkProfile& find_framework(const Calibration& calibration, const std::string& framework) {
   if (const auto found = calibration.frameworks.find(framework); found != calibration.frameworks.end())

@@ -1,0 +1,217 @@
+// Mailboxes of thread ranks: who arrives second, sender or receiver, brings the two together; the receiver
+// copies.
+#include "exec/threads/thread_ranks.h"
+
+#include <fmt/core.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/problem/problem.h"
+#include "exec/communicate/slots.h"
+
+namespace tandem {
+namespace {
+
+// Bytes that one test() copies: about 50 us, so that other messages get their turn.
+constexpr std::size_t bite = std::size_t{512} << 10;
+// How long a rank looks for news before it sleeps; waking up costs as much.
+constexpr Nanoseconds look_before_sleep = 30'000;
+
+struct Outgoing {
+  enum class State : int { Posted, Busy, Done, Withdrawn };  // Busy: the receiver reads from data
+  std::atomic<State> state{State::Posted};
+  std::uint32_t from = 0, tag = 0;
+  std::span<const std::byte> data;
+};
+
+struct Incoming {
+  std::atomic<Outgoing*> message{nullptr};
+  std::uint32_t from = 0, tag = 0;
+  std::span<std::byte> data;
+  std::size_t arrived = 0;
+  bool combines = false;
+  ElementType type = ElementType::Byte;
+  Reduction reduction = Reduction::Sum;
+};
+
+// Takes the first entry of the same sender and tag, or null.
+template <class T>
+T* take_match(std::vector<T*>& list, std::uint32_t from, std::uint32_t tag) {
+  const auto at =
+      std::find_if(list.begin(), list.end(), [&](T* x) { return x->from == from && x->tag == tag; });
+  if (at == list.end()) return nullptr;
+  T* found = *at;
+  list.erase(at);
+  return found;
+}
+
+}  // namespace
+
+struct Mailbox {
+  std::mutex mutex;  // of the two lists, in order of arrival; one of them has no match in the other
+  std::vector<Outgoing*> unclaimed;  // sent to this rank, not yet received
+  std::vector<Incoming*> expected;   // received by this rank, not yet sent
+  Signal signal;
+  // Slots are used by the rank's own thread; they live here because other ranks hold their addresses.
+  Slots<Outgoing> sends;
+  Slots<Incoming> receives;
+};
+
+struct Mailboxes {
+  explicit Mailboxes(std::uint32_t ranks) : of_rank(ranks) {}
+  std::vector<Mailbox> of_rank;
+  std::atomic<bool> failed{false};
+  std::mutex reason_mutex;
+  std::string reason;
+};
+
+namespace {
+
+class ThreadTransport final : public Transport {
+ public:
+  ThreadTransport(Mailboxes& boxes, std::uint32_t rank)
+      : boxes_(boxes), own_(boxes.of_rank[rank]), rank_(rank) {}
+  ~ThreadTransport() override {
+    if (!own_.sends.empty() || !own_.receives.empty()) give_up("it ended with messages open");
+  }
+  std::uint32_t rank() const override { return rank_; }
+  std::uint32_t ranks() const override { return static_cast<std::uint32_t>(boxes_.of_rank.size()); }
+
+  Request send(std::uint32_t to, std::uint32_t tag, std::span<const std::byte> data) override {
+    throw_if_failed();
+    const std::uint32_t index = own_.sends.take();
+    Outgoing& message = own_.sends[index];
+    message.state.store(Outgoing::State::Posted, std::memory_order_relaxed);
+    message.from = rank_;
+    message.tag = tag;
+    message.data = data;
+    Mailbox& box = boxes_.of_rank[to];
+    {
+      const std::lock_guard lock(box.mutex);
+      if (Incoming* receive = take_match(box.expected, rank_, tag))
+        receive->message.store(&message, std::memory_order_release);
+      else
+        box.unclaimed.push_back(&message);
+    }
+    box.signal.notify();
+    return {index << 1};
+  }
+
+  Request receive(std::uint32_t from, std::uint32_t tag, std::span<std::byte> data) override {
+    return expect(from, tag, data, false, ElementType::Byte, Reduction::Sum);
+  }
+  Request receive_combine(std::uint32_t from, std::uint32_t tag, std::span<std::byte> data, ElementType type,
+                          Reduction reduction) override {
+    return expect(from, tag, data, true, type, reduction);
+  }
+
+  Advance test(Request request) override {
+    throw_if_failed();
+    const std::uint32_t index = request.index >> 1;
+    if (request.index & 1) {
+      const Advance advance = take_bite(own_.receives[index]);
+      if (advance == Advance::Done) own_.receives.give_back(index);
+      return advance;
+    }
+    if (own_.sends[index].state.load(std::memory_order_acquire) != Outgoing::State::Done)
+      return Advance::Blocked;
+    own_.sends.give_back(index);
+    return Advance::Done;
+  }
+
+  Signal& signal() override { return own_.signal; }
+  void wait(std::uint32_t seen, Nanoseconds until) override {
+    for (const Nanoseconds end = now() + look_before_sleep; now() < end; sched_yield())
+      if (own_.signal.value() != seen) return;
+    own_.signal.wait(seen, until);
+  }
+
+  void give_up(std::string_view reason) noexcept override {
+    {
+      const std::lock_guard lock(boxes_.reason_mutex);
+      if (!boxes_.failed) boxes_.reason = fmt::format("rank {} gave up: {}", rank_, reason);
+      boxes_.failed = true;
+    }
+    own_.sends.for_each([](Outgoing& message) {
+      for (auto posted = Outgoing::State::Posted;
+           !message.state.compare_exchange_weak(posted, Outgoing::State::Withdrawn) &&
+           (posted == Outgoing::State::Busy || posted == Outgoing::State::Posted);
+           posted = Outgoing::State::Posted)
+        sched_yield();
+    });
+    for (Mailbox& box : boxes_.of_rank) box.signal.notify();
+  }
+
+ private:
+  void throw_if_failed() const {
+    if (!boxes_.failed.load(std::memory_order_acquire)) return;
+    const std::lock_guard lock(boxes_.reason_mutex);
+    throw BackendError(boxes_.reason);
+  }
+
+  Request expect(std::uint32_t from, std::uint32_t tag, std::span<std::byte> data, bool combines,
+                 ElementType type, Reduction reduction) {
+    throw_if_failed();
+    const std::uint32_t index = own_.receives.take();
+    Incoming& receive = own_.receives[index];
+    receive.message.store(nullptr, std::memory_order_relaxed);
+    receive.from = from;
+    receive.tag = tag;
+    receive.data = data;
+    receive.arrived = 0;
+    receive.combines = combines;
+    receive.type = type;
+    receive.reduction = reduction;
+    const std::lock_guard lock(own_.mutex);
+    if (Outgoing* message = take_match(own_.unclaimed, from, tag))
+      receive.message.store(message, std::memory_order_release);
+    else
+      own_.expected.push_back(&receive);
+    return {index << 1 | 1};
+  }
+
+  Advance take_bite(Incoming& receive) {
+    Outgoing* message = receive.message.load(std::memory_order_acquire);
+    if (!message) return Advance::Blocked;
+    auto posted = Outgoing::State::Posted;
+    if (!message->state.compare_exchange_strong(posted, Outgoing::State::Busy, std::memory_order_acquire))
+      throw BackendError(fmt::format("rank {} withdrew a message to rank {}", receive.from, rank_));
+    const bool equal = message->data.size() == receive.data.size();
+    const std::size_t bytes = equal ? std::min(bite, receive.data.size() - receive.arrived) : 0;
+    const std::byte* source = message->data.data() + receive.arrived;
+    std::byte* target = receive.data.data() + receive.arrived;
+    if (receive.combines && bytes > 0)
+      combine(receive.type, receive.reduction, target, source, bytes);
+    else if (bytes > 0)
+      std::memcpy(target, source, bytes);
+    receive.arrived += bytes;
+    const bool complete = equal && receive.arrived == receive.data.size();
+    Signal& sender = boxes_.of_rank[receive.from].signal;
+    message->state.store(complete ? Outgoing::State::Done : Outgoing::State::Posted, std::memory_order_release);
+    check(equal, "sender and receiver name different sizes of a message");
+    if (!complete) return Advance::Moved;
+    sender.notify();
+    return Advance::Done;
+  }
+
+  Mailboxes& boxes_;
+  Mailbox& own_;
+  std::uint32_t rank_;
+};
+
+}  // namespace
+
+ThreadRanks::ThreadRanks(std::uint32_t ranks) : boxes_(std::make_unique<Mailboxes>(ranks)) {}
+ThreadRanks::~ThreadRanks() = default;
+std::unique_ptr<Transport> ThreadRanks::transport(std::uint32_t rank) {
+  check(rank < boxes_->of_rank.size(), "no such rank");
+  return std::make_unique<ThreadTransport>(*boxes_, rank);
+}
+
+}  // namespace tandem

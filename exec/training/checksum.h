@@ -16,6 +16,8 @@ class Checksum {
  private:
   static constexpr std::uint64_t p1 = 0x9E3779B185EBCA87, p2 = 0xC2B2AE3D27D4EB4F, p3 = 0x165667B19E3779F9,
                                  p4 = 0x85EBCA77C2B2AE63, p5 = 0x27D4EB2F165667C5;
+  static std::uint64_t round(std::uint64_t lane, std::uint64_t input);
+
   std::array<std::uint64_t, 4> lanes_ = {p1 + p2, p2, 0, 0 - p1};
   std::array<std::byte, 32> tail_{};
   std::size_t tail_size_ = 0;

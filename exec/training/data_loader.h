@@ -30,6 +30,8 @@ class DataLoader {
 
  private:
   void prepare();
+  Batch& batch(std::int64_t step, std::int64_t microbatch);
+  bool is_prepared(std::uint32_t microbatch) const;
 
   const TokenSource& source_;
   const BatchShape shape_;
@@ -38,7 +40,7 @@ class DataLoader {
   std::condition_variable changed_;
   std::array<std::vector<Batch>, 2> batches_;  // by step modulo two
   std::int64_t step_;                          // the current one
-  std::int64_t prepared_;                      // microbatches so far, counted from first_step
+  std::int64_t prepared_ = 0;                  // microbatches so far, counted from first_step
   const std::int64_t first_step_;
   bool stop_ = false;
   std::exception_ptr failure_;

@@ -12,8 +12,9 @@ struct MarkovOptions {
   std::int64_t symbols = 64;    // different tokens that occur, at most the vocabulary
   int order = 1;                // tokens that the next one depends on: 1 or 2 (only attention can see two back)
   int successors = 4;           // of each state, with weights 1/2, 1/4, …, the last two equal
-  int dialects = 2;             // with an encoder: the next token depends on a class that the encoder's tokens
-                                // reveal, so that cross attention has something to learn; divides symbols
+  // The next token depends on a class of the whole sequence as well, which only the encoder's tokens reveal: 2
+  // gives cross attention something to learn. Symbols are rounded down to a multiple.
+  int dialects = 1;
 };
 
 // The state z is the last symbol (order 1), or a permutation of the last plus the one before, modulo symbols

@@ -7,7 +7,7 @@ namespace tandem::cpu {
 
 // The upper half of an fp32.
 struct Bf16 {
-  std::uint16_t bits = 0;
+  std::uint16_t bits;
 };
 
 inline float to_float(float x) { return x; }

@@ -1,0 +1,91 @@
+// Who sees whom: positions of queries and keys, tile by tile, and the scores that a mask hides.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "exec/cpu/kernels/attention_shape.h"
+#include "exec/cpu/kernels/attention_tiles.h"
+
+namespace tandem::cpu {
+
+inline constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
+
+// The keys that a query sees: positions p with after < p <= last.
+struct Visible {
+  std::int32_t after, last;
+};
+
+// The position that padding keys have: beyond every `last`.
+inline constexpr std::int32_t padding_position = std::numeric_limits<std::int32_t>::max();
+
+inline Visible visible(const AttentionShape& shape, std::int32_t query) {
+  const auto window = static_cast<std::int32_t>(shape.window);
+  Visible keys = {std::numeric_limits<std::int32_t>::min(), padding_position - 1};
+  if (shape.mask == Mask::Causal) keys.last = query;
+  if (window > 0) {
+    keys.after = query - window;
+    if (shape.mask == Mask::Full) keys.last = query + window - 1;
+  }
+  return keys;
+}
+
+// Least and greatest position of a tile's queries or keys, so that a tile without a visible score is skipped
+// and one without a hidden score needs no mask.
+struct PositionRange {
+  std::int32_t least = padding_position, greatest = std::numeric_limits<std::int32_t>::min();
+};
+
+enum class Coverage : std::uint8_t { Hidden, Partial, Whole };
+// visible() grows with the query's position at both ends.
+inline Coverage coverage(const AttentionShape& shape, PositionRange queries, PositionRange keys,
+                         bool padded_keys) {
+  const Visible first = visible(shape, queries.least), last = visible(shape, queries.greatest);
+  if (keys.least > last.last || keys.greatest <= first.after) return Coverage::Hidden;
+  const bool whole = keys.greatest <= first.last && keys.least > last.after && !padded_keys;
+  return whole ? Coverage::Whole : Coverage::Partial;
+}
+
+// Positions of a block's queries or keys in whole tiles, with padding_position behind the last.
+struct TiledPositions {
+  std::int32_t* position;  // [tiles x 64]
+  PositionRange* range;    // [tiles], without padding
+};
+inline std::int64_t tile_count(std::int64_t length) { return (length + tile - 1) / tile; }
+inline std::int64_t positions_size(std::int64_t length) {
+  return tile_count(length) * (tile + lanes);
+}  // in floats
+
+inline TiledPositions tile_positions(const std::int32_t* positions, std::int64_t length, float* memory) {
+  const std::int64_t tiles = tile_count(length);
+  TiledPositions tiled = {reinterpret_cast<std::int32_t*>(memory),
+                          reinterpret_cast<PositionRange*>(memory + tiles * tile)};
+  for (std::int64_t t = 0; t < tiles; ++t) {
+    PositionRange range;
+    for (std::int64_t i = t * tile; i < (t + 1) * tile; ++i) {
+      const std::int32_t p = i >= length ? padding_position
+                             : positions ? positions[i]
+                                         : static_cast<std::int32_t>(i);
+      tiled.position[i] = p;
+      if (i >= length) continue;
+      range.least = std::min(range.least, p);
+      range.greatest = std::max(range.greatest, p);
+    }
+    tiled.range[t] = range;
+  }
+  return tiled;
+}
+
+// Scores that no query of the tile may see become minus infinity; padding keys always do.
+inline void hide(const AttentionShape& shape, std::int64_t rows, std::int64_t columns,
+                 const std::int32_t* queries, const std::int32_t* keys, float* scores) {
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const Visible seen = visible(shape, queries[i]);
+    float* row = scores + i * tile;
+#pragma omp simd
+    for (std::int64_t j = 0; j < columns; ++j)
+      row[j] = keys[j] > seen.after && keys[j] <= seen.last ? row[j] : minus_infinity;
+  }
+}
+
+}  // namespace tandem::cpu

@@ -39,7 +39,11 @@ struct CheckpointIndex {
   std::vector<CheckpointFile> files;
 };
 
-std::string checkpoint_folder(const std::string& dir, std::int64_t step);  // DIR/step-000123
+std::string checkpoint_folder(const std::string& dir, std::int64_t step);             // DIR/step-000123
+std::string unfinished_checkpoint_folder(const std::string& dir, std::int64_t step);  // DIR/.step-000123.part
+
+// BackendError when it cannot be written.
+void write_checkpoint_index(const std::string& folder, const CheckpointIndex&);
 
 // Reads and checks index.json of a checkpoint's folder. InputError: none there, another version, not readable,
 // or a file is missing or has another size.

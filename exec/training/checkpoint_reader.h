@@ -13,7 +13,6 @@
 namespace tandem {
 
 struct CheckpointPiece;
-class MappedFile;
 
 class CheckpointReader {
  public:

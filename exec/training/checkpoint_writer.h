@@ -1,23 +1,15 @@
 // Writes one rank's part of a checkpoint; one rank publishes it when all are done.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "exec/training/checkpoint.h"
+#include "exec/training/checkpoint_file.h"
 #include "exec/training/checksum.h"
-#include "exec/training/parameter_shard.h"
 
 namespace tandem {
-
-// A stretch of a shard in a file: local elements [begin, end) as floats from `offset` on.
-struct CheckpointPiece {
-  CheckpointValue value = CheckpointValue::Weight;
-  ParameterShard shard;
-  std::int64_t begin = 0, end = 0;
-  std::uint64_t offset = 0;
-};
 
 // On each rank: construct, add what the rank owns, finish_rank. Then, after a barrier, publish on one of them.
 // Every failure of the file system is a BackendError and leaves earlier checkpoints as they were.
@@ -36,10 +28,10 @@ class CheckpointWriter {
 
  private:
   void open();
-  void append(std::span<const std::byte>);
-  void align();
+  void write(std::span<const std::byte>);
+  void append(std::span<const std::byte>);  // and zeros up to the alignment
 
-  std::string path_;
+  std::string folder_, path_;
   int file_ = -1;
   std::uint64_t offset_ = 0;
   Checksum checksum_;

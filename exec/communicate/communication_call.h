@@ -21,7 +21,7 @@ PieceRange piece_range(std::size_t total, std::size_t pieces, std::size_t i);
 // The ranks that meet, by place, and this rank's place among them. Ranks that share two groups need a tag for
 // each; all members use the same one.
 struct Members {
-  std::vector<std::uint32_t> ranks;
+  std::vector<std::uint32_t> ranks = {};
   std::uint32_t place = 0;
   std::size_t ranks_per_node = 1;  // Algorithm::Hierarchical
   std::uint32_t tag = 0;
@@ -36,7 +36,7 @@ struct Members {
 struct CollectiveCall {
   CollectiveKind kind = CollectiveKind::AllReduce;
   Algorithm algorithm = Algorithm::Auto;
-  Members members;
+  Members members = {};
   ElementType type = ElementType::Float;
   Reduction reduction = Reduction::Sum;
   double scale = 1;  // the result of a reduction is multiplied by it: 1 / members gives the mean
@@ -48,19 +48,19 @@ struct CollectiveCall {
 // All-to-all with its own number of bytes for each peer, by place, packed in this order in `data` and `result`.
 // The counts are read when the call starts; those of sender and receiver must agree.
 struct AllToAllVCall {
-  Members members;
+  Members members = {};
   const std::byte* data = nullptr;
   std::byte* result = nullptr;
-  std::span<const std::size_t> send_bytes, receive_bytes;
+  std::span<const std::size_t> send_bytes = {}, receive_bytes = {};
 };
 
 struct SendCall {
   std::uint32_t to = 0, tag = 0;
-  std::span<const std::byte> data;
+  std::span<const std::byte> data = {};
 };
 struct ReceiveCall {
   std::uint32_t from = 0, tag = 0;
-  std::span<std::byte> data;
+  std::span<std::byte> data = {};
 };
 
 using CommunicationCall = std::variant<CollectiveCall, AllToAllVCall, SendCall, ReceiveCall>;

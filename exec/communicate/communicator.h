@@ -22,10 +22,10 @@ struct CommunicationTimes {
 struct Enqueued {
   PreparedId call;
   std::uint32_t lane = 0;
-  std::vector<Event*> after;     // all set: ready
-  Event* done = nullptr;         // may be null
-  std::function<void()> before;  // small host work once ready, inside the recorded time; may be empty
-  std::function<void()> finish;  // … once the call is complete, also inside
+  std::vector<Event*> after = {};     // all set: ready
+  Event* done = nullptr;              // may be null
+  std::function<void()> before = {};  // small host work once ready, inside the recorded time; may be empty
+  std::function<void()> finish = {};  // … once the call is complete, also inside
   CommunicationTimes* times = nullptr;
 };
 

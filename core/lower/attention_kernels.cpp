@@ -17,15 +17,14 @@ double visible_scores(const Attention& attention, const AttentionBlock& block) {
   return scores;
 }
 
-void add_product(std::vector<Kernel>& kernels, std::string_view suffix, Phase phase,
-                 const MatrixProduct& shape) {
+void add_product(std::vector<Kernel>& kernels, Part part, Phase phase, const MatrixProduct& shape) {
   Compute compute;
   compute.phase = phase;
   compute.kernel = shape;
   compute.flops = Flops(2.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) *
                         static_cast<double>(shape.k) * static_cast<double>(shape.batch));
   compute.model_flops = compute.flops;
-  kernels.push_back({suffix, compute});
+  kernels.push_back({part, compute});
 }
 
 std::vector<Kernel> flash(const Attention& attention, const AttentionBlock& block, const Shard& shard,
@@ -56,7 +55,7 @@ std::vector<Kernel> flash(const Attention& attention, const AttentionBlock& bloc
   compute.flops = Flops(a_score * visible_scores(attention, block) * (backward ? 2.5 : 1));
   compute.model_flops = Flops(a_score * static_cast<double>(block.q_length) *
                               static_cast<double>(block.kv_length) * (backward ? 2 : 1));
-  return {{"", compute}};
+  return {{Part::Main, compute}};
 }
 
 std::vector<Kernel> unfused(const Attention& attention, const AttentionBlock& block, const Shard& shard,
@@ -71,19 +70,20 @@ std::vector<Kernel> unfused(const Attention& attention, const AttentionBlock& bl
   std::vector<Kernel> kernels;
   if (phase != AttentionPhase::Backward) {
     const Phase p = phase == AttentionPhase::Recompute ? Phase::Recompute : Phase::Forward;
-    add_product(kernels, "scores", p, {q, k, d, products, dtype, e, false});
-    kernels.push_back({"softmax", memory_pass(PassKind::Softmax, p, scores, 2 * e)});
-    if (attention.dropout) kernels.push_back({"dropout", memory_pass(PassKind::Scale, p, scores, 2 * e + 1)});
-    add_product(kernels, "context", p, {q, v, k, products, dtype, e, false});
+    add_product(kernels, Part::Scores, p, {q, k, d, products, dtype, e, false});
+    kernels.push_back({Part::Softmax, memory_pass(PassKind::Softmax, p, scores, 2 * e)});
+    if (attention.dropout)
+      kernels.push_back({Part::Dropout, memory_pass(PassKind::Scale, p, scores, 2 * e + 1)});
+    add_product(kernels, Part::Context, p, {q, v, k, products, dtype, e, false});
     return kernels;
   }
   const Phase p = Phase::InputGradient;
-  add_product(kernels, "value_gradient", p, {k, v, q, products, dtype, e, false});
-  add_product(kernels, "probability_gradient", p, {q, k, v, products, dtype, e, false});
-  if (attention.dropout) kernels.push_back({"dropout", memory_pass(PassKind::Scale, p, scores, 2 * e + 1)});
-  kernels.push_back({"softmax", memory_pass(PassKind::Softmax, p, scores, 3 * e)});
-  add_product(kernels, "query_gradient", p, {q, d, k, products, dtype, e, false});
-  add_product(kernels, "key_gradient", p, {k, d, q, products, dtype, e, false});
+  add_product(kernels, Part::ValueGradient, p, {k, v, q, products, dtype, e, false});
+  add_product(kernels, Part::ProbabilityGradient, p, {q, k, v, products, dtype, e, false});
+  if (attention.dropout) kernels.push_back({Part::Dropout, memory_pass(PassKind::Scale, p, scores, 2 * e + 1)});
+  kernels.push_back({Part::Softmax, memory_pass(PassKind::Softmax, p, scores, 3 * e)});
+  add_product(kernels, Part::QueryGradient, p, {q, d, k, products, dtype, e, false});
+  add_product(kernels, Part::KeyGradient, p, {k, d, q, products, dtype, e, false});
   return kernels;
 }
 

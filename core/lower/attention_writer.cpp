@@ -80,17 +80,18 @@ void OperatorWriter::attention(OperatorId op, const Attention& attention, std::v
 
   switch (context_.spec().cp_comm_type) {
     case ContextCommunication::AllToAll: {
-      deps = {collective(op, "all_to_all_qkv", Lane::Context, CollectiveKind::AllToAll, Axis::Context,
+      deps = {collective(op, Part::AllToAllQkv, Lane::Context, CollectiveKind::AllToAll, Axis::Context,
                          query_key_value_bytes(attention, shard, o.sequence), std::move(deps))};
       // The kernels' input depends on the exchange alone: on compute work before it through that edge.
       const std::uint32_t last =
           kernels(op, attention_kernels(attention, blocks[0], shard, phase), std::move(deps));
-      return finish(op, collective(op, "all_to_all_out", Lane::Context, CollectiveKind::AllToAll, Axis::Context,
-                                   attention_output_bytes(attention, shard, o.sequence), {last}));
+      return finish(op,
+                    collective(op, Part::AllToAllOut, Lane::Context, CollectiveKind::AllToAll, Axis::Context,
+                               attention_output_bytes(attention, shard, o.sequence), {last}));
     }
     case ContextCommunication::AllGather: {
       const Bytes whole = key_value_bytes(attention, shard) * static_cast<double>(shard.cp());
-      deps = {collective(op, "all_gather_kv", Lane::Context, CollectiveKind::AllGather, Axis::Context, whole,
+      deps = {collective(op, Part::AllGatherKv, Lane::Context, CollectiveKind::AllGather, Axis::Context, whole,
                          std::move(deps))};
       return finish(op, kernels(op, attention_kernels(attention, blocks[0], shard, phase), std::move(deps)));
     }
@@ -102,7 +103,7 @@ void OperatorWriter::attention(OperatorId op, const Attention& attention, std::v
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     std::uint32_t arrived = no_task;
     if (i + 1 < blocks.size()) {
-      arrived = collective(op, "ring_kv", Lane::Context, CollectiveKind::Shift, Axis::Context,
+      arrived = collective(op, Part::RingKv, Lane::Context, CollectiveKind::Shift, Axis::Context,
                            key_value_bytes(attention, shard), i == 0 ? deps : std::vector<std::uint32_t>{});
     }
     last = kernels(op, attention_kernels(attention, blocks[i], shard, phase), deps);

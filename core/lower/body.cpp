@@ -5,7 +5,7 @@
 
 namespace tandem {
 
-std::uint32_t BodyWriter::add(const std::string& label, Lane lane, Phase phase, const Work& work,
+std::uint32_t BodyWriter::add(LabelId label, Lane lane, Phase phase, const Work& work,
                               std::vector<std::uint32_t> deps) {
   std::erase(deps, no_task);
   if (std::erase(deps, from_neighbour) > 0) {
@@ -18,7 +18,7 @@ std::uint32_t BodyWriter::add(const std::string& label, Lane lane, Phase phase, 
   std::erase_if(deps, [&](std::uint32_t dep) { return dep == size() || body_.protos[dep].lane == lane; });
   std::sort(deps.begin(), deps.end());
   deps.erase(std::unique(deps.begin(), deps.end()), deps.end());
-  body_.protos.push_back({interner_.work(work), interner_.label(label), lane, phase, floating});
+  body_.protos.push_back({interner_.work(work), label, lane, phase, floating});
   body_.after.insert(body_.after.end(), deps.begin(), deps.end());
   body_.after_begin.push_back(static_cast<std::uint32_t>(body_.after.size()));
   return last();

@@ -73,8 +73,7 @@ class BodyWriter {
 
   // `deps` are earlier tasks of the body; those of the same lane are implied and dropped, as is no_task.
   // from_neighbour enters the task in the body's waits_for_input, once a lane.
-  std::uint32_t add(const std::string& label, Lane lane, Phase phase, const Work& work,
-                    std::vector<std::uint32_t> deps);
+  std::uint32_t add(LabelId label, Lane lane, Phase phase, const Work& work, std::vector<std::uint32_t> deps);
   std::uint32_t last() const { return static_cast<std::uint32_t>(body_.protos.size()) - 1; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(body_.protos.size()); }
   bool empty() const { return body_.protos.empty(); }

@@ -10,6 +10,10 @@
 
 namespace tandem {
 
+// A split operator reads all tokens of a tensor of which ranks hold shares (sequence parallelism), or copies
+// whose gradients it must sum.
+bool reads_whole_tokens(const Shard&, const Operator& reader, const Tensor& tensor);
+
 // Everything that the writers of one chunk share.
 struct ChunkContext {
   const ModelGraph& model;
@@ -23,6 +27,7 @@ struct ChunkContext {
   const PlanSpec& spec() const { return plan.spec; }
   bool contains(OperatorId op) const { return op >= first && op <= last; }
   std::string label(OperatorId op, std::string_view suffix = "") const;
+  LabelId task_label(OperatorId op, Part part) const;
   // A whole-token form of `tensor` must be gathered over tp before `reader` can use it (sequence parallelism),
   // or its gradient be summed over tp afterwards (without).
   bool crosses_into_split(const Operator& reader, const Tensor& tensor) const;

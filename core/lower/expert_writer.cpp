@@ -14,9 +14,9 @@ void OperatorWriter::dispatch(OperatorId op, const Dispatch& dispatch, std::vect
   const Bytes sent = dispatch_bytes(o, shard, dispatch.width, dispatch.top_k);
   std::uint32_t last = kernels(op, forward_kernels(o, shard, phase_), std::move(deps));
   if (shard.ep() > 1)
-    last = collective(op, "all_to_all", Lane::Expert, CollectiveKind::AllToAll, Axis::Expert, sent, {last});
+    last = collective(op, Part::AllToAll, Lane::Expert, CollectiveKind::AllToAll, Axis::Expert, sent, {last});
   if (shard.etp() > 1) {
-    last = collective(op, "all_gather", Lane::Expert, CollectiveKind::AllGather, Axis::ExpertTensor,
+    last = collective(op, Part::AllGather, Lane::Expert, CollectiveKind::AllGather, Axis::ExpertTensor,
                       sent * static_cast<double>(shard.etp()), {last});
   }
   finish(op, last);
@@ -27,11 +27,11 @@ void OperatorWriter::combine(OperatorId op, const Combine& combine, std::vector<
   const Shard& shard = context_.shard;
   const Bytes sent = dispatch_bytes(o, shard, combine.width, combine.top_k);
   if (shard.etp() > 1) {
-    deps = {collective(op, "reduce_scatter", Lane::Expert, CollectiveKind::ReduceScatter, Axis::ExpertTensor,
+    deps = {collective(op, Part::ReduceScatter, Lane::Expert, CollectiveKind::ReduceScatter, Axis::ExpertTensor,
                        sent * static_cast<double>(shard.etp()), std::move(deps))};
   }
   if (shard.ep() > 1) {
-    deps = {collective(op, "all_to_all", Lane::Expert, CollectiveKind::AllToAll, Axis::Expert, sent,
+    deps = {collective(op, Part::AllToAll, Lane::Expert, CollectiveKind::AllToAll, Axis::Expert, sent,
                        std::move(deps))};
   }
   finish(op, kernels(op, forward_kernels(o, shard, phase_), std::move(deps)));

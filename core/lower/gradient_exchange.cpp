@@ -19,19 +19,19 @@ std::uint32_t GradientWriter::attention(OperatorId op, const Attention& attentio
   const Bytes kv = key_value_bytes(attention, shard);
   switch (context_.spec().cp_comm_type) {
     case ContextCommunication::AllToAll: {
-      deps = {collective(op, "gradient_all_to_all_out", Lane::Context, CollectiveKind::AllToAll, Axis::Context,
+      deps = {collective(op, Part::GradientAllToAllOut, Lane::Context, CollectiveKind::AllToAll, Axis::Context,
                          attention_output_bytes(attention, shard, o.sequence), phase, std::move(deps))};
       const std::uint32_t last = kernels(op, block_kernels(0), std::move(deps));
-      return collective(op, "gradient_all_to_all_qkv", Lane::Context, CollectiveKind::AllToAll, Axis::Context,
+      return collective(op, Part::GradientAllToAllQkv, Lane::Context, CollectiveKind::AllToAll, Axis::Context,
                         query_key_value_bytes(attention, shard, o.sequence), phase, {last});
     }
     case ContextCommunication::AllGather: {
       const Bytes whole = kv * static_cast<double>(shard.cp());
-      const std::uint32_t gather = collective(op, "gradient_all_gather_kv", Lane::Context,
+      const std::uint32_t gather = collective(op, Part::GradientAllGatherKv, Lane::Context,
                                               CollectiveKind::AllGather, Axis::Context, whole, phase, deps);
       deps.push_back(gather);
       const std::uint32_t last = kernels(op, block_kernels(0), std::move(deps));
-      return collective(op, "gradient_reduce_scatter_kv", Lane::Context, CollectiveKind::ReduceScatter,
+      return collective(op, Part::GradientReduceScatterKv, Lane::Context, CollectiveKind::ReduceScatter,
                         Axis::Context, whole, phase, {last});
     }
     case ContextCommunication::RingP2p:
@@ -42,11 +42,11 @@ std::uint32_t GradientWriter::attention(OperatorId op, const Attention& attentio
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     std::uint32_t arrived = no_task;
     if (i + 1 < blocks.size()) {
-      arrived = collective(op, "gradient_ring_kv", Lane::Context, CollectiveKind::Shift, Axis::Context, kv,
+      arrived = collective(op, Part::GradientRingKv, Lane::Context, CollectiveKind::Shift, Axis::Context, kv,
                            phase, i == 0 ? deps : Tasks{});
     }
     last = kernels(op, block_kernels(i), deps);
-    sent = collective(op, "gradient_ring_dkv", Lane::Context, CollectiveKind::Shift, Axis::Context, kv, phase,
+    sent = collective(op, Part::GradientRingDkv, Lane::Context, CollectiveKind::Shift, Axis::Context, kv, phase,
                       {last});
     deps = {arrived};
   }
@@ -58,12 +58,12 @@ std::uint32_t GradientWriter::dispatch(OperatorId op, const Dispatch& dispatch, 
   const Shard& shard = context_.shard;
   const Bytes sent = dispatch_bytes(o, shard, dispatch.width, dispatch.top_k);
   if (shard.etp() > 1) {
-    deps = {collective(op, "gradient_reduce_scatter", Lane::Expert, CollectiveKind::ReduceScatter,
+    deps = {collective(op, Part::GradientReduceScatter, Lane::Expert, CollectiveKind::ReduceScatter,
                        Axis::ExpertTensor, sent * static_cast<double>(shard.etp()), Phase::InputGradient,
                        std::move(deps))};
   }
   if (shard.ep() > 1) {
-    deps = {collective(op, "gradient_all_to_all", Lane::Expert, CollectiveKind::AllToAll, Axis::Expert, sent,
+    deps = {collective(op, Part::GradientAllToAll, Lane::Expert, CollectiveKind::AllToAll, Axis::Expert, sent,
                        Phase::InputGradient, std::move(deps))};
   }
   return kernels(op, input_gradient_kernels(o, shard), std::move(deps));
@@ -75,11 +75,11 @@ std::uint32_t GradientWriter::combine(OperatorId op, const Combine& combine, Tas
   const Bytes sent = dispatch_bytes(o, shard, combine.width, combine.top_k);
   std::uint32_t last = kernels(op, input_gradient_kernels(o, shard), std::move(deps));
   if (shard.ep() > 1) {
-    last = collective(op, "gradient_all_to_all", Lane::Expert, CollectiveKind::AllToAll, Axis::Expert, sent,
+    last = collective(op, Part::GradientAllToAll, Lane::Expert, CollectiveKind::AllToAll, Axis::Expert, sent,
                       Phase::InputGradient, {last});
   }
   if (shard.etp() > 1) {
-    last = collective(op, "gradient_all_gather", Lane::Expert, CollectiveKind::AllGather, Axis::ExpertTensor,
+    last = collective(op, Part::GradientAllGather, Lane::Expert, CollectiveKind::AllGather, Axis::ExpertTensor,
                       sent * static_cast<double>(shard.etp()), Phase::InputGradient, {last});
   }
   return last;

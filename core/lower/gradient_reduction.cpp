@@ -26,13 +26,17 @@ std::uint32_t StageWriter::reduce_bucket(const LoweredChunk& chunk, std::size_t 
   const Bytes size(static_cast<double>(bucket.elements) * gradient_bytes(plan_.spec));
   const std::string label =
       fmt::format("{}gradients.{}.{}", bucket.expert ? "expert_" : "", chunk.context.position, index);
+  const auto subject = [&](Part part) {
+    return Subject{
+        .part = part, .position = chunk.context.position, .bucket = static_cast<std::uint32_t>(index)};
+  };
   if (plan_.spec.zero_stage == 0) {
-    return add(label + ".all_reduce", Lane::Data, Phase::Update,
+    return add(label + ".all_reduce", subject(Part::BucketAllReduce), Lane::Data, Phase::Update,
                Collective{CollectiveKind::AllReduce, whole, size, Algorithm::Auto}, std::move(after),
                microbatch);
   }
   if (!hybrid()) {
-    return add(label + ".reduce_scatter", Lane::Data, Phase::Update,
+    return add(label + ".reduce_scatter", subject(Part::BucketReduceScatter), Lane::Data, Phase::Update,
                Collective{CollectiveKind::ReduceScatter, whole, size, Algorithm::Auto}, std::move(after),
                microbatch);
   }
@@ -40,12 +44,12 @@ std::uint32_t StageWriter::reduce_bucket(const LoweredChunk& chunk, std::size_t 
   const Axis replica = bucket.expert ? Axis::ExpertReplica : Axis::Replica;
   std::uint32_t last = no_task;
   if (plan_.mesh.size(shard) > 1) {
-    last = add(label + ".reduce_scatter", Lane::Data, Phase::Update,
+    last = add(label + ".reduce_scatter", subject(Part::BucketReduceScatter), Lane::Data, Phase::Update,
                Collective{CollectiveKind::ReduceScatter, shard, size, Algorithm::Auto}, after, microbatch);
     after = {last};
   }
   if (plan_.mesh.size(replica) > 1) {
-    last = add(label + ".all_reduce", Lane::Data, Phase::Update,
+    last = add(label + ".all_reduce", subject(Part::BucketAllReduce), Lane::Data, Phase::Update,
                Collective{CollectiveKind::AllReduce, replica,
                           size / static_cast<double>(plan_.mesh.size(shard)), Algorithm::Auto},
                std::move(after), microbatch);
@@ -63,8 +67,12 @@ std::uint32_t StageWriter::gather_bucket(const LoweredChunk& chunk, std::size_t 
   const Bytes size(static_cast<double>(bucket.elements) * parameter_bytes(plan_.spec));
   const std::string label = fmt::format("{}parameters.{}.{}.all_gather", bucket.expert ? "expert_" : "",
                                         chunk.context.position, index);
-  return add(label, Lane::Data, Phase::Update,
-             Collective{CollectiveKind::AllGather, axis, size, Algorithm::Auto}, std::move(after), microbatch);
+  return add(label,
+             {.part = Part::BucketAllGather,
+              .position = chunk.context.position,
+              .bucket = static_cast<std::uint32_t>(index)},
+             Lane::Data, Phase::Update, Collective{CollectiveKind::AllGather, axis, size, Algorithm::Auto},
+             std::move(after), microbatch);
 }
 
 // ZeRO-3: a layer's parameters are gathered while the layer before it computes, and dropped after their use.

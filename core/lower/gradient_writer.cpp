@@ -26,17 +26,17 @@ bool GradientWriter::is_border_input(TensorId t) const {
   return std::find(context_.inputs.begin(), context_.inputs.end(), t) != context_.inputs.end();
 }
 
-std::uint32_t GradientWriter::collective(OperatorId op, std::string_view suffix, Lane lane, CollectiveKind kind,
-                                         Axis axis, Bytes size, Phase phase, Tasks deps) {
-  return writer_.add(context_.label(op, suffix), lane, phase, Collective{kind, axis, size, Algorithm::Auto},
+std::uint32_t GradientWriter::collective(OperatorId op, Part part, Lane lane, CollectiveKind kind, Axis axis,
+                                         Bytes size, Phase phase, Tasks deps) {
+  return writer_.add(context_.task_label(op, part), lane, phase, Collective{kind, axis, size, Algorithm::Auto},
                      std::move(deps));
 }
 
 std::uint32_t GradientWriter::kernels(OperatorId op, const std::vector<Kernel>& list, Tasks deps) {
   std::uint32_t last = no_task;
   for (const Kernel& kernel : list) {
-    last = writer_.add(context_.label(op, kernel.suffix), Lane::Compute, kernel.compute.phase, kernel.compute,
-                       std::move(deps));
+    last = writer_.add(context_.task_label(op, kernel.part), Lane::Compute, kernel.compute.phase,
+                       kernel.compute, std::move(deps));
     deps.clear();
   }
   return last;
@@ -71,7 +71,7 @@ GradientWriter::Tasks GradientWriter::gradient_of(TensorId tensor) {
   const double elements = context_.shard.tensor_bytes(context_.model, t).value / e;
   for (std::uint32_t i = 1; i < gradient.contributions; ++i) {
     gradient.tasks = {
-        writer_.add(context_.label(t.producer, "gradient_sum"), Lane::Compute, Phase::InputGradient,
+        writer_.add(context_.task_label(t.producer, Part::GradientSum), Lane::Compute, Phase::InputGradient,
                     memory_pass(PassKind::Residual, Phase::InputGradient, elements, 3 * e), gradient.tasks)};
   }
   gradient.contributions = 1;
@@ -106,7 +106,7 @@ GradientWriter::Tasks GradientWriter::whole_gradient(OperatorId op, TensorId out
   Gradient& gradient = gradients_[output.value];
   if (gradient.gathered == no_task) {
     gradient.gathered =
-        collective(op, "gradient_all_gather", Lane::Tensor, CollectiveKind::AllGather, Axis::Tensor,
+        collective(op, Part::GradientAllGather, Lane::Tensor, CollectiveKind::AllGather, Axis::Tensor,
                    tensor_collective_bytes(context_.model[op], context_.shard, context_.model[output].width),
                    Phase::InputGradient, std::move(deps));
   }
@@ -190,7 +190,7 @@ void GradientWriter::pass_on(OperatorId op, Tasks done) {
     if (std::holds_alternative<Residual>(o.kind) && i == 0) tasks = gradients_[output.value].tasks;
     if (context_.crosses_into_split(o, t)) {
       const bool scatter = context_.shard.sequence_parallel();
-      tasks = {collective(op, scatter ? "gradient_reduce_scatter" : "gradient_all_reduce", Lane::Tensor,
+      tasks = {collective(op, scatter ? Part::GradientReduceScatter : Part::GradientAllReduce, Lane::Tensor,
                           scatter ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce, Axis::Tensor,
                           tensor_collective_bytes(context_.model[t.producer], context_.shard, t.width),
                           Phase::InputGradient, done)};
@@ -207,10 +207,12 @@ void GradientWriter::gather_inputs(OperatorId op, const Tasks& after, Tasks& wei
   for (TensorId input : context_.model.inputs(op)) {
     const Tensor& t = context_.model[input];
     if (!context_.crosses_into_split(o, t)) continue;
+    Tasks there = after;
+    there.push_back(recomputed_.ready(input));  // where it was made again
     const std::uint32_t gather =
-        collective(op, "input_all_gather", Lane::Tensor, CollectiveKind::AllGather, Axis::Tensor,
+        collective(op, Part::InputAllGather, Lane::Tensor, CollectiveKind::AllGather, Axis::Tensor,
                    tensor_collective_bytes(context_.model[t.producer], context_.shard, t.width),
-                   Phase::WeightGradient, after);
+                   Phase::WeightGradient, std::move(there));
     weight_deps.push_back(gather);
     use(input, gather);
     gathered_inputs_.push_back({input, gather, no_task});

@@ -39,8 +39,7 @@ class GradientWriter {
   void expect_from_neighbour(TensorId);
   void use(TensorId tensor, std::uint32_t task);  // backward reads a forward tensor
   std::uint32_t kernels(OperatorId, const std::vector<Kernel>&, Tasks deps);
-  std::uint32_t collective(OperatorId, std::string_view suffix, Lane, CollectiveKind, Axis, Bytes, Phase,
-                           Tasks deps);
+  std::uint32_t collective(OperatorId, Part, Lane, CollectiveKind, Axis, Bytes, Phase, Tasks deps);
   std::uint32_t attention(OperatorId, const Attention&, Tasks deps);
   std::uint32_t dispatch(OperatorId, const Dispatch&, Tasks deps);
   std::uint32_t combine(OperatorId, const Combine&, Tasks deps);

@@ -3,6 +3,8 @@
 
 #include <functional>
 
+#include "core/problem/problem.h"
+
 namespace tandem {
 namespace {
 
@@ -55,9 +57,16 @@ WorkId Interner::work(const Work& work) {
   return id;
 }
 
-LabelId Interner::label(const std::string& text) {
+LabelId Interner::label(const std::string& text, Subject subject) {
   const auto [entry, fresh] = labels_.try_emplace(text);
-  if (fresh) entry->second = graph_.labels.push_back(text);
+  if (fresh) {
+    entry->second = graph_.labels.push_back(text);
+    graph_.subjects.push_back(subject);
+  }
+  // A buffer may have brought the label first.
+  Subject& known = graph_.subjects[entry->second];
+  if (known.part == Part::None) known = subject;
+  check(subject.part == Part::None || known == subject, "a label has one subject");
   return entry->second;
 }
 

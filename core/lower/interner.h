@@ -13,7 +13,7 @@ class Interner {
  public:
   explicit Interner(TaskGraph& graph) : graph_(graph) {}
   WorkId work(const Work&);
-  LabelId label(const std::string&);
+  LabelId label(const std::string&, Subject subject = {});
   const Work& operator[](WorkId id) const { return graph_.works[id]; }
 
  private:

@@ -84,13 +84,13 @@ class KernelMaker {
   std::vector<Kernel> forward(Phase phase) const {
     std::vector<Kernel> kernels;
     const auto pass = [&](PassKind kind, double elements, double bytes, int launches = 1,
-                          std::string_view suffix = "") {
-      kernels.push_back({suffix, memory_pass(kind, phase, elements, bytes, launches)});
+                          Part part = Part::Main) {
+      kernels.push_back({part, memory_pass(kind, phase, elements, bytes, launches)});
     };
     if (const auto p = as_product()) {
       if (p->dtype == DType::Fp8)
         cast(kernels, phase, static_cast<double>(p->m * p->batch) * static_cast<double>(p->k));
-      kernels.push_back({"", product(phase, {p->m, p->n, p->k, p->batch, p->dtype, e_, p->grouped})});
+      kernels.push_back({Part::Main, product(phase, {p->m, p->n, p->k, p->batch, p->dtype, e_, p->grouped})});
     }
     if (const auto* table = std::get_if<Embedding>(&op_.kind)) {
       // Read a row, write it; position and type tables are added to what is there (one more read). Out-of-shard
@@ -110,7 +110,7 @@ class KernelMaker {
     } else if (const auto* router = std::get_if<Router>(&op_.kind)) {
       // Softmax and top-k over the experts' scores in fp32.
       pass(PassKind::Router, static_cast<double>(rows_) * static_cast<double>(router->experts), 12, 3,
-           "choose");
+           Part::Choose);
     } else if (const auto* dispatch = std::get_if<Dispatch>(&op_.kind)) {
       pass(PassKind::Permute,
            static_cast<double>(rows_ * dispatch->top_k) * static_cast<double>(dispatch->width), 2 * e_);
@@ -133,17 +133,17 @@ class KernelMaker {
     std::vector<Kernel> kernels;
     const Phase phase = Phase::InputGradient;
     const auto pass = [&](PassKind kind, double elements, double bytes, int launches = 1,
-                          std::string_view suffix = "") {
-      kernels.push_back({suffix, memory_pass(kind, phase, elements, bytes, launches)});
+                          Part part = Part::Main) {
+      kernels.push_back({part, memory_pass(kind, phase, elements, bytes, launches)});
     };
     if (const auto* router = std::get_if<Router>(&op_.kind)) {
       pass(PassKind::Router, static_cast<double>(rows_) * static_cast<double>(router->experts), 12, 3,
-           "choose");
+           Part::Choose);
     }
     if (const auto p = as_product()) {
       if (p->dtype == DType::Fp8)
         cast(kernels, phase, static_cast<double>(p->m * p->batch) * static_cast<double>(p->n));
-      kernels.push_back({"", product(phase, {p->m, p->k, p->n, p->batch, p->dtype, e_, p->grouped})});
+      kernels.push_back({Part::Main, product(phase, {p->m, p->k, p->n, p->batch, p->dtype, e_, p->grouped})});
     }
     if (const auto* norm = std::get_if<Normalization>(&op_.kind)) {
       // Read the gradient and the input, write the input's gradient; the weight's partial sums come along.
@@ -181,20 +181,22 @@ class KernelMaker {
       const PlanSpec& spec = shard_.plan().spec;
       const double accumulate = 2 * bytes_per_element(spec.main_grads_dtype);
       const double written = spec.gradient_accumulation_fusion ? accumulate : e_;
-      kernels.push_back({"", product(phase, {p->n, p->k, p->m, p->batch, p->dtype, written, p->grouped})});
+      kernels.push_back(
+          {Part::Main, product(phase, {p->n, p->k, p->m, p->batch, p->dtype, written, p->grouped})});
       if (!spec.gradient_accumulation_fusion) {
         const double weights = static_cast<double>(p->n * p->k) * static_cast<double>(p->batch);
-        kernels.push_back({"accumulate", memory_pass(PassKind::Accumulate, phase, weights, e_ + accumulate)});
+        kernels.push_back(
+            {Part::Accumulate, memory_pass(PassKind::Accumulate, phase, weights, e_ + accumulate)});
       }
       for (const Parameter& parameter : op_.parameters) {
         if (parameter.name != "bias") continue;
         kernels.push_back(
-            {"bias", memory_pass(PassKind::Accumulate, phase,
-                                 static_cast<double>(p->m * p->batch) * static_cast<double>(p->n), e_)});
+            {Part::Bias, memory_pass(PassKind::Accumulate, phase,
+                                     static_cast<double>(p->m * p->batch) * static_cast<double>(p->n), e_)});
       }
     } else if (const auto* table = std::get_if<Embedding>(&op_.kind)) {
       // Read the gradient, add it to the rows of an fp32 table.
-      kernels.push_back({"", memory_pass(PassKind::Embedding, phase, elements(table->width), e_ + 8)});
+      kernels.push_back({Part::Main, memory_pass(PassKind::Embedding, phase, elements(table->width), e_ + 8)});
     }
     return kernels;
   }
@@ -203,7 +205,7 @@ class KernelMaker {
   // To fp8: read a tensor, write it and its transpose for the other products (3.3 bytes an element of every
   // product's input fitted over published runs; cost study, section "FP8 cast traffic").
   static void cast(std::vector<Kernel>& kernels, Phase phase, double elements) {
-    kernels.push_back({"cast", memory_pass(PassKind::Cast, phase, elements, 3.3)});
+    kernels.push_back({Part::Cast, memory_pass(PassKind::Cast, phase, elements, 3.3)});
   }
 
   const Operator& op_;

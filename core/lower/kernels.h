@@ -4,12 +4,13 @@
 #include <vector>
 
 #include "core/lower/shard.h"
+#include "core/task/subject.h"
 #include "core/task/work.h"
 
 namespace tandem {
 
 struct Kernel {
-  std::string_view suffix;  // "" for the operator's main kernel, else "scores", "softmax", "cast", …
+  Part part = Part::Main;
   Compute compute;
 };
 

@@ -4,37 +4,13 @@
 #include <algorithm>
 #include <memory>
 
+#include "core/lower/chunk_layout.h"
 #include "core/lower/stage_writer.h"
 #include "core/model/model_flops.h"
 #include "core/problem/problem.h"
 
 namespace tandem {
 namespace {
-
-// Position that holds each layer.
-std::vector<std::uint32_t> position_of_layers(const ModelGraph& model, const Plan& plan) {
-  std::vector<std::uint32_t> position(model.layers().size(), 0);
-  for (std::uint32_t p = 0; p < plan.chunks.size(); ++p) {
-    for (std::uint32_t l = plan.chunks[p].first.value; l <= plan.chunks[p].last.value; ++l) position[l] = p;
-  }
-  return position;
-}
-
-// Tensors made at or before `border` and read after it.
-std::vector<TensorId> crossing(const ModelGraph& model, const std::vector<std::uint32_t>& position,
-                               std::uint32_t border) {
-  std::vector<TensorId> result;
-  for (std::uint32_t t = 0; t < model.tensors().size(); ++t) {
-    const TensorId tensor(t);
-    if (position[model[model[tensor].producer].layer.value] > border) continue;
-    for (OperatorId consumer : model.consumers(tensor)) {
-      if (position[model[consumer].layer.value] <= border) continue;
-      result.push_back(tensor);
-      break;
-    }
-  }
-  return result;
-}
 
 Bytes total_bytes(const ModelGraph& model, const Shard& shard, const std::vector<TensorId>& tensors) {
   Bytes total;
@@ -53,42 +29,22 @@ bool has_slots(const Schedule& schedule, SlotPhase phase) {
 
 std::vector<std::unique_ptr<LoweredChunk>> lower_chunks(const ModelGraph& model, const Plan& plan,
                                                         const Shard& shard, Interner& interner) {
-  const std::vector<std::uint32_t> position = position_of_layers(model, plan);
-  const auto positions = static_cast<std::uint32_t>(plan.chunks.size());
   const bool split = has_slots(plan.schedule, SlotPhase::InputGradient);
   const bool whole = has_slots(plan.schedule, SlotPhase::Backward);
-  const Bucketing bucketing =
-      plan.spec.zero_stage >= 3 ? Bucketing::ByLayer
-      : plan.spec.overlap_grad_reduce || plan.spec.overlap_param_gather || plan.spec.zero_stage == 2
-          ? Bucketing::BySize
-          : Bucketing::Whole;
+  const std::vector<ChunkLayout> layouts = chunk_layouts(model, plan, shard);
   std::vector<std::unique_ptr<LoweredChunk>> chunks;
-  std::vector<TensorId> arriving;
-  for (std::uint32_t p = 0; p < positions; ++p) {
-    std::vector<TensorId> leaving = p + 1 < positions ? crossing(model, position, p) : std::vector<TensorId>{};
-    ChunkContext context{model,
-                         plan,
-                         shard,
-                         interner,
-                         p,
-                         model[plan.chunks[p].first].first,
-                         model[plan.chunks[p].last].last,
-                         arriving,
-                         leaving};
+  for (std::uint32_t p = 0; p < layouts.size(); ++p) {
+    const ChunkLayout& layout = layouts[p];
+    const ChunkContext context{model,        plan,        shard,         interner,      p,
+                               layout.first, layout.last, layout.inputs, layout.outputs};
     const Retention retention(model, plan, plan.chunks[p]);
     auto chunk = std::make_unique<LoweredChunk>(
-        LoweredChunk{context, lower_forward(context, retention), {}, {}, {}, {}, {}});
+        LoweredChunk{context, lower_forward(context, retention), {}, {}, layout.buckets, {}, {}});
     if (whole) chunk->backward = lower_backward(context, retention, chunk->forward.kept);
     if (split) chunk->split = lower_split_backward(context, retention, chunk->forward.kept);
-    const Schedule::Home home = plan.schedule.home({p, 0});
-    bool holds_embedding = false;
-    for (const ChunkPlace& place : plan.schedule.chunks[home.stage])
-      holds_embedding = holds_embedding || place.position == 0;
-    chunk->buckets = gradient_buckets(context, bucketing, plan.bucket_elements, holds_embedding);
-    chunk->input_bytes = total_bytes(model, shard, arriving);
-    chunk->output_bytes = total_bytes(model, shard, leaving);
+    chunk->input_bytes = total_bytes(model, shard, layout.inputs);
+    chunk->output_bytes = total_bytes(model, shard, layout.outputs);
     chunks.push_back(std::move(chunk));
-    arriving = std::move(leaving);
   }
   return chunks;
 }

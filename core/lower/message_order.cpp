@@ -1,5 +1,5 @@
 // Numbers messages and lists them in the order in which each stage sends them to each other stage.
-#include "core/lower/stage_writer.h"
+#include "core/lower/message_order.h"
 
 namespace tandem {
 namespace {
@@ -36,7 +36,8 @@ std::uint32_t MessageOrder::number(std::uint32_t border, std::uint8_t direction,
 
 MessageOrder::Message MessageOrder::operator[](std::uint32_t number) const {
   const std::uint32_t kind = number / microbatches_ / borders_;  // direction, then whether it is a gradient
-  return {number / microbatches_ % borders_, number % microbatches_, kind / directions_ == 1};
+  return {number / microbatches_ % borders_, number % microbatches_, kind / directions_ == 1,
+          static_cast<std::uint8_t>(kind % directions_)};
 }
 
 const std::vector<std::uint32_t>& MessageOrder::between(std::uint32_t from, std::uint32_t to) const {

@@ -14,7 +14,7 @@ std::string ChunkContext::label(OperatorId op, std::string_view suffix) const {
   return suffix.empty() ? fmt::format("{}.{}", layer, o.name) : fmt::format("{}.{}.{}", layer, o.name, suffix);
 }
 
-bool ChunkContext::crosses_into_split(const Operator& reader, const Tensor& tensor) const {
+bool reads_whole_tokens(const Shard& shard, const Operator& reader, const Tensor& tensor) {
   if (shard.tp() == 1 || tensor.layout != Layout::Sequence || reader.per_sequence) return false;
   const bool split = reader.split == Split::Column || reader.split == Split::Heads ||
                      (reader.split == Split::Vocabulary && std::holds_alternative<Linear>(reader.kind));
@@ -31,6 +31,14 @@ Bytes tensor_collective_bytes(const Operator& op, const Shard& shard, std::int64
                shard.element_bytes());
 }
 
+bool ChunkContext::crosses_into_split(const Operator& reader, const Tensor& tensor) const {
+  return reads_whole_tokens(shard, reader, tensor);
+}
+
+LabelId ChunkContext::task_label(OperatorId op, Part part) const {
+  return interner.label(label(op, name(part)), {.part = part, .op = op});
+}
+
 OperatorWriter::OperatorWriter(const ChunkContext& context, BodyWriter& writer, Phase phase)
     : context_(context),
       writer_(writer),
@@ -41,9 +49,9 @@ OperatorWriter::OperatorWriter(const ChunkContext& context, BodyWriter& writer, 
   for (TensorId input : context.inputs) ready_[input.value] = from_neighbour;
 }
 
-std::uint32_t OperatorWriter::collective(OperatorId op, std::string_view suffix, Lane lane, CollectiveKind kind,
-                                         Axis axis, Bytes size, std::vector<std::uint32_t> deps) {
-  const std::uint32_t task = writer_.add(context_.label(op, suffix), lane, phase_,
+std::uint32_t OperatorWriter::collective(OperatorId op, Part part, Lane lane, CollectiveKind kind, Axis axis,
+                                         Bytes size, std::vector<std::uint32_t> deps) {
+  const std::uint32_t task = writer_.add(context_.task_label(op, part), lane, phase_,
                                          Collective{kind, axis, size, Algorithm::Auto}, std::move(deps));
   first_ = std::min(first_, task);
   return task;
@@ -53,8 +61,8 @@ std::uint32_t OperatorWriter::kernels(OperatorId op, const std::vector<Kernel>& 
                                       std::vector<std::uint32_t> deps) {
   std::uint32_t last = no_task;
   for (const Kernel& kernel : list) {
-    last =
-        writer_.add(context_.label(op, kernel.suffix), Lane::Compute, phase_, kernel.compute, std::move(deps));
+    last = writer_.add(context_.task_label(op, kernel.part), Lane::Compute, phase_, kernel.compute,
+                       std::move(deps));
     first_ = std::min(first_, last);
     deps.clear();  // the rest follow on the lane
   }
@@ -70,7 +78,7 @@ std::uint32_t OperatorWriter::gather(TensorId tensor) {
   const Tensor& t = context_.model[tensor];
   const Operator& producer = context_.model[t.producer];
   const std::uint32_t task =
-      collective(t.producer, "all_gather", Lane::Tensor, CollectiveKind::AllGather, Axis::Tensor,
+      collective(t.producer, Part::AllGather, Lane::Tensor, CollectiveKind::AllGather, Axis::Tensor,
                  tensor_collective_bytes(producer, context_.shard, t.width), {ready_[tensor.value]});
   gathered_.push_back({tensor, task, no_task});
   return task;
@@ -102,7 +110,7 @@ void OperatorWriter::product_with_gather(OperatorId op, TensorId input) {
     for (Kernel& kernel : list) kernel.compute = piece_of(kernel.compute, pieces);
     last = kernels(op, list, {arrived});
     if (i + 1 < pieces) {
-      arrived = collective(op, "ring_gather", Lane::Tensor, CollectiveKind::Shift, Axis::Tensor, piece,
+      arrived = collective(op, Part::RingGather, Lane::Tensor, CollectiveKind::Shift, Axis::Tensor, piece,
                            {ready_[input.value]});
     }
   }
@@ -124,13 +132,13 @@ void OperatorWriter::product_with_scatter(OperatorId op) {
     std::vector<Kernel> list = forward_kernels(o, shard, phase_);
     for (Kernel& kernel : list) kernel.compute = piece_of(kernel.compute, pieces);
     const std::uint32_t made = kernels(op, list, i == 0 ? deps : std::vector<std::uint32_t>{});
-    last =
-        i + 1 < pieces
-            ? collective(op, "ring_scatter", Lane::Tensor, CollectiveKind::Shift, Axis::Tensor, piece, {made})
-            : writer_.add(context_.label(op, "sum"), Lane::Compute, phase_,
-                          memory_pass(PassKind::Residual, phase_, piece.value / shard.element_bytes(),
-                                      3 * shard.element_bytes()),
-                          {made, last});
+    last = i + 1 < pieces
+               ? collective(op, Part::RingScatter, Lane::Tensor, CollectiveKind::Shift, Axis::Tensor, piece,
+                            {made})
+               : writer_.add(context_.task_label(op, Part::Sum), Lane::Compute, phase_,
+                             memory_pass(PassKind::Residual, phase_, piece.value / shard.element_bytes(),
+                                         3 * shard.element_bytes()),
+                             {made, last});
   }
   finish(op, last);
 }
@@ -159,7 +167,7 @@ void OperatorWriter::write(OperatorId op) {
     const std::int64_t width = context_.model[context_.model.output(op)].width;
     const bool scatter = shard.sequence_parallel();
     const std::uint32_t made = last;
-    last = collective(op, scatter ? "reduce_scatter" : "all_reduce", Lane::Tensor,
+    last = collective(op, scatter ? Part::ReduceScatter : Part::AllReduce, Lane::Tensor,
                       scatter ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce, Axis::Tensor,
                       tensor_collective_bytes(o, shard, width), {made});
     if (scatter) partial_sums_.push_back({context_.model.output(op), made, last});
@@ -167,7 +175,7 @@ void OperatorWriter::write(OperatorId op) {
   if (std::holds_alternative<CrossEntropy>(o.kind) && shard.tp() > 1 && o.split == Split::Vocabulary) {
     // Maximum, target logit and sum of exponentials over the vocabulary's shares, fp32, one each a token.
     const Bytes size(static_cast<double>(shard.gathered_rows(o)) * 4);
-    for (std::string_view part : {"maximum", "target", "sum"}) {
+    for (Part part : {Part::Maximum, Part::Target, Part::ExponentialSum}) {
       last = collective(op, part, Lane::Tensor, CollectiveKind::AllReduce, Axis::Tensor, size, {last});
     }
   }

@@ -40,8 +40,7 @@ class OperatorWriter {
   void dispatch(OperatorId, const Dispatch&, std::vector<std::uint32_t> deps);
   void combine(OperatorId, const Combine&, std::vector<std::uint32_t> deps);
   std::uint32_t kernels(OperatorId, const std::vector<Kernel>&, std::vector<std::uint32_t> deps);
-  std::uint32_t collective(OperatorId, std::string_view suffix, Lane, CollectiveKind, Axis, Bytes,
-                           std::vector<std::uint32_t>);
+  std::uint32_t collective(OperatorId, Part, Lane, CollectiveKind, Axis, Bytes, std::vector<std::uint32_t>);
   void finish(OperatorId, std::uint32_t last);
 
   const ChunkContext& context_;

@@ -39,8 +39,9 @@ double gradient_bytes(const PlanSpec& spec) {
 }
 double parameter_bytes(const PlanSpec& spec) { return spec.dtype == DType::Fp32 ? 4 : 2; }
 
-std::vector<GradientBucket> gradient_buckets(const ChunkContext& context, Bucketing bucketing,
-                                             std::int64_t bucket_elements, bool holds_embedding) {
+std::vector<GradientBucket> gradient_buckets(const ModelGraph& model, const Shard& shard, OperatorId first,
+                                             OperatorId last, Bucketing bucketing, std::int64_t bucket_elements,
+                                             bool holds_embedding) {
   std::vector<GradientBucket> done;
   GradientBucket open[2];
   open[1].expert = true;
@@ -48,10 +49,10 @@ std::vector<GradientBucket> gradient_buckets(const ChunkContext& context, Bucket
     if (bucket.elements > 0) done.push_back(bucket);
     bucket = GradientBucket{bucket.expert, 0, {}, {}};
   };
-  for (std::uint32_t o = context.last.value + 1; o-- > context.first.value;) {
+  for (std::uint32_t o = last.value + 1; o-- > first.value;) {
     const OperatorId op(o);
-    const LayerId layer = context.model[op].layer;
-    const ParameterCount count = parameters_of(context.model, context.shard, op, holds_embedding);
+    const LayerId layer = model[op].layer;
+    const ParameterCount count = parameters_of(model, shard, op, holds_embedding);
     for (bool expert : {false, true}) {
       const std::int64_t elements = expert ? count.expert : count.dense;
       if (elements == 0) continue;
@@ -61,7 +62,7 @@ std::vector<GradientBucket> gradient_buckets(const ChunkContext& context, Bucket
       bucket.first_layer = layer;
       if (bucketing == Bucketing::BySize && bucket.elements >= bucket_elements) close(bucket);
     }
-    if (bucketing == Bucketing::ByLayer && op == context.model[layer].first) {
+    if (bucketing == Bucketing::ByLayer && op == model[layer].first) {
       close(open[0]);
       close(open[1]);
     }

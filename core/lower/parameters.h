@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/lower/chunk.h"
+#include "core/lower/shard.h"
 
 namespace tandem {
 
@@ -33,7 +33,7 @@ struct GradientBucket {
 // Buckets of a chunk in the order of the backward pass, cut as soon as `bucket_elements` are reached
 // (Megatron's rule), or one a layer (ZeRO-3), or a single one of each kind (without overlap).
 enum class Bucketing : std::uint8_t { BySize, ByLayer, Whole };
-std::vector<GradientBucket> gradient_buckets(const ChunkContext&, Bucketing, std::int64_t bucket_elements,
-                                             bool holds_embedding);
+std::vector<GradientBucket> gradient_buckets(const ModelGraph&, const Shard&, OperatorId first, OperatorId last,
+                                             Bucketing, std::int64_t bucket_elements, bool holds_embedding);
 
 }  // namespace tandem

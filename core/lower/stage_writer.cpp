@@ -68,12 +68,12 @@ std::uint32_t StageWriter::add(const Task& task, std::vector<std::uint32_t> afte
   return index;
 }
 
-std::uint32_t StageWriter::add(const std::string& label, Lane lane, Phase phase, const Work& work,
-                               std::vector<std::uint32_t> after, std::uint32_t microbatch, std::uint32_t chunk,
-                               std::uint32_t message) {
+std::uint32_t StageWriter::add(const std::string& label, Subject subject, Lane lane, Phase phase,
+                               const Work& work, std::vector<std::uint32_t> after, std::uint32_t microbatch,
+                               std::uint32_t chunk, std::uint32_t message) {
   Task task;
   task.work = interner_.work(work);
-  task.label = interner_.label(label);
+  task.label = interner_.label(label, subject);
   task.lane = lane;
   task.phase = phase;
   task.microbatch = microbatch;
@@ -159,8 +159,8 @@ StageWriter::SlotRun StageWriter::begin_slot(const Slot& slot) {
   }
   if (run.forward && place.position == 0 && plan_.spec.data_bytes_per_sample.value > 0) {
     const Bytes size = plan_.spec.data_bytes_per_sample * static_cast<double>(plan_.tokens.batch);
-    run.start.push_back(add("input", Lane::Input, Phase::Forward, WaitForInput{Seconds(0), size}, {},
-                            slot.microbatch, slot.chunk));
+    run.start.push_back(add("input", {.part = Part::Input}, Lane::Input, Phase::Forward,
+                            WaitForInput{Seconds(0), size}, {}, slot.microbatch, slot.chunk));
   }
   const std::vector<std::uint32_t>& gathers = parameter_gathers_[slot.chunk];
   if (run.forward && slot_number == first_forward_[slot.chunk] && !gathers.empty())
@@ -243,10 +243,12 @@ std::uint32_t StageWriter::receive(std::uint32_t from, std::uint32_t message) {
     const std::uint32_t number = order[written++];
     const MessageOrder::Message arriving = messages_[number];
     const Bytes size = chunks_[arriving.border]->output_bytes;
-    const std::uint32_t task = add(arriving.gradient ? "gradient.receive" : "activation.receive",
-                                   is_next(from) ? Lane::ReceiveNext : Lane::ReceivePrevious,
-                                   arriving.gradient ? Phase::InputGradient : Phase::Forward,
-                                   Receive{Axis::Pipeline, from, size}, {}, arriving.microbatch, 0, number);
+    const std::uint32_t task =
+        add(arriving.gradient ? "gradient.receive" : "activation.receive",
+            {.part = arriving.gradient ? Part::GradientReceive : Part::ActivationReceive},
+            is_next(from) ? Lane::ReceiveNext : Lane::ReceivePrevious,
+            arriving.gradient ? Phase::InputGradient : Phase::Forward, Receive{Axis::Pipeline, from, size}, {},
+            arriving.microbatch, 0, number);
     program_.buffers.push_back({BufferClass::Communication, size, task, task, program_.tasks[task].label});
     received_.emplace(number, task);
   }
@@ -269,10 +271,11 @@ void StageWriter::send(SlotRun& run) {
   const std::uint32_t message = messages_.number(border, place.direction, run.slot->microbatch, !run.forward);
   std::vector<std::uint32_t> after;
   for (std::uint32_t task : run.body->output_ready) after.push_back(run.at[task]);
-  const std::uint32_t task =
-      add(run.forward ? "activation.send" : "gradient.send", is_next(to) ? Lane::SendNext : Lane::SendPrevious,
-          run.forward ? Phase::Forward : Phase::InputGradient, Send{Axis::Pipeline, to, size}, std::move(after),
-          run.slot->microbatch, run.slot->chunk, message);
+  const std::uint32_t task = add(
+      run.forward ? "activation.send" : "gradient.send",
+      {.part = run.forward ? Part::ActivationSend : Part::GradientSend},
+      is_next(to) ? Lane::SendNext : Lane::SendPrevious, run.forward ? Phase::Forward : Phase::InputGradient,
+      Send{Axis::Pipeline, to, size}, std::move(after), run.slot->microbatch, run.slot->chunk, message);
   program_.buffers.push_back({BufferClass::Communication, size, task, task, program_.tasks[task].label});
   if (!plan_.spec.overlap_p2p_comm) pending_send_ = task;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/lower/chunk.h"
+#include "core/lower/message_order.h"
 #include "core/lower/parameters.h"
 
 namespace tandem {
@@ -19,28 +20,6 @@ struct LoweredChunk {
   SplitBackward split;  // when they are
   std::vector<GradientBucket> buckets;
   Bytes input_bytes, output_bytes;  // that cross the borders, one microbatch, activations and gradients alike
-};
-
-// Which messages the other stages send, in their order: receives must follow it.
-class MessageOrder {
- public:
-  MessageOrder(const Plan&, std::uint32_t positions);
-  std::uint32_t number(std::uint32_t border, std::uint8_t direction, std::uint32_t microbatch,
-                       bool gradient) const;
-  std::uint32_t count() const { return count_; }
-  struct Message {
-    std::uint32_t border;
-    std::uint32_t microbatch;
-    bool gradient;
-  };
-  Message operator[](std::uint32_t number) const;
-  // Messages from one stage to another in the sender's order.
-  const std::vector<std::uint32_t>& between(std::uint32_t from, std::uint32_t to) const;
-
- private:
-  std::uint32_t borders_ = 0, microbatches_ = 1, directions_ = 1, count_ = 0;
-  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> between_;
-  std::vector<std::uint32_t> none_;
 };
 
 class StageWriter {
@@ -85,9 +64,9 @@ class StageWriter {
   bool advance(SlotRun&);  // one task of the body and what hangs on it; false when none is left
   void end_slot(SlotRun&);
   std::uint32_t add(const Task&, std::vector<std::uint32_t> after);
-  std::uint32_t add(const std::string& label, Lane, Phase, const Work&, std::vector<std::uint32_t> after,
-                    std::uint32_t microbatch = no_microbatch, std::uint32_t chunk = 0,
-                    std::uint32_t message = no_message);
+  std::uint32_t add(const std::string& label, Subject, Lane, Phase, const Work&,
+                    std::vector<std::uint32_t> after, std::uint32_t microbatch = no_microbatch,
+                    std::uint32_t chunk = 0, std::uint32_t message = no_message);
   std::uint32_t receive(std::uint32_t from, std::uint32_t message);
   void send_when_due(SlotRun&);
   void send(SlotRun&);

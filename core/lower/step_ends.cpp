@@ -43,10 +43,11 @@ void StageWriter::write_step_begin() {
   const PlanSpec& spec = plan_.spec;
   std::uint32_t host = no_task;
   if (spec.host_seconds_per_step.value > 0) {
-    host = add("host", Lane::Input, Phase::Forward, WaitForInput{spec.host_seconds_per_step, Bytes(0)}, {});
+    host = add("host", {.part = Part::Host}, Lane::Input, Phase::Forward,
+               WaitForInput{spec.host_seconds_per_step, Bytes(0)}, {});
   }
   const double elements = spec.zero_stage >= 2 ? own_elements() : static_cast<double>(parameters_.total());
-  add("gradients.zero", Lane::Compute, Phase::Update,
+  add("gradients.zero", {.part = Part::ZeroGradients}, Lane::Compute, Phase::Update,
       memory_pass(PassKind::Copy, Phase::Update, elements, bytes_per_element(spec.main_grads_dtype)), {host});
   if (spec.zero_stage == 0 || spec.zero_stage >= 3 || !spec.overlap_param_gather) return;
   // The parameters that the last update left in shards are gathered while the first forward pass runs, in its
@@ -75,7 +76,7 @@ void StageWriter::write_step_end() {
   if (plan_.schedule.kind == ScheduleKind::DualPipe) {
     // Both stages hold the same chunks: shards meet their likes.
     ready.push_back(
-        add("gradients.mirror.all_reduce", Lane::Data, Phase::Update,
+        add("gradients.mirror.all_reduce", {.part = Part::MirrorAllReduce}, Lane::Data, Phase::Update,
             Collective{CollectiveKind::AllReduce, Axis::Mirror, Bytes(own_elements() * grad), Algorithm::Auto},
             {last_compute_[0]}));
   }
@@ -89,27 +90,30 @@ void StageWriter::write_step_end() {
     if (first != last) {
       const std::int64_t width = model_[model_.output(OperatorId(0))].width;
       const Bytes size(static_cast<double>(width * (plan_.padded_vocabulary / shard_.tp())) * grad);
-      ready.push_back(add("embedding.word.gradient.all_reduce", Lane::Data, Phase::Update,
-                          Collective{CollectiveKind::AllReduce, Axis::Embedding, size, Algorithm::Auto},
-                          {last_compute_[0]}));
+      ready.push_back(add(
+          "embedding.word.gradient.all_reduce", {.part = Part::EmbeddingAllReduce}, Lane::Data, Phase::Update,
+          Collective{CollectiveKind::AllReduce, Axis::Embedding, size, Algorithm::Auto}, {last_compute_[0]}));
     }
   }
   if (shard_.sequence_parallel() && parameters_.replicated > 0) {
-    // Each rank saw its share of the tokens only.
-    ready.push_back(add("replicated_gradients.all_reduce", Lane::Tensor, Phase::Update,
+    // Each rank saw its share of the tokens only. The sums over replicas touch the same gradients.
+    std::vector<std::uint32_t> settled = ready;
+    settled.push_back(last_compute_[0]);
+    ready.push_back(add("replicated_gradients.all_reduce", {.part = Part::ReplicatedAllReduce}, Lane::Tensor,
+                        Phase::Update,
                         Collective{CollectiveKind::AllReduce, Axis::Tensor,
                                    Bytes(static_cast<double>(parameters_.replicated) * grad), Algorithm::Auto},
-                        {last_compute_[0]}));
+                        std::move(settled)));
   }
   const double updated = own_elements();
   if (spec.gradient_clipping) {
-    const std::uint32_t norm = add("gradient_norm", Lane::Compute, Phase::Update,
+    const std::uint32_t norm = add("gradient_norm", {.part = Part::GradientNorm}, Lane::Compute, Phase::Update,
                                    memory_pass(PassKind::GradientNorm, Phase::Update, updated,
                                                bytes_per_element(spec.main_grads_dtype), 2),
                                    ready);
     ready = {norm};
     if (plan_.mesh.ranks() > 1) {
-      ready = {add("gradient_norm.all_reduce", Lane::Data, Phase::Update,
+      ready = {add("gradient_norm.all_reduce", {.part = Part::GradientNormAllReduce}, Lane::Data, Phase::Update,
                    Collective{CollectiveKind::AllReduce, Axis::World, Bytes(4), Algorithm::Auto}, {norm})};
     }
   }
@@ -120,7 +124,7 @@ void StageWriter::write_step_end() {
   const double master = spec.dtype == DType::Fp32 ? 0 : bytes_per_element(spec.main_params_dtype);
   const double bytes = bytes_per_element(spec.main_grads_dtype) + 2 * (moments + master) +
                        (spec.dtype == DType::Fp32 ? 2 : 1) * parameter_bytes(spec);
-  const std::uint32_t update = add("optimizer", Lane::Compute, Phase::Update,
+  const std::uint32_t update = add("optimizer", {.part = Part::Optimizer}, Lane::Compute, Phase::Update,
                                    memory_pass(PassKind::Optimizer, Phase::Update, updated, bytes, 4), ready);
   if (spec.zero_stage == 0 || spec.zero_stage >= 3 || spec.overlap_param_gather) return;
   for (std::uint32_t c = 0; c < own; ++c) {

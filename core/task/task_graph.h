@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/plan/mesh.h"
+#include "core/task/subject.h"
 #include "core/task/work.h"
 #include "core/units/id.h"
 
@@ -91,6 +92,7 @@ struct TaskGraph {
   Mesh mesh{MeshShape{}};
   IndexedVector<WorkId, Work> works;  // interned: equal works are stored once
   IndexedVector<LabelId, std::string> labels;
+  IndexedVector<LabelId, Subject> subjects;  // by label; Part::None for labels of buffers
   IndexedVector<ProgramId, Program> programs;
   std::vector<ProgramId> program_of;     // by rank
   std::vector<std::uint32_t> device_of;  // by rank: the plan's placement, device numbers of the cluster

@@ -11,6 +11,11 @@ namespace tandem::cpu {
 
 inline constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
 
+// Of a block's i-th query or key.
+inline std::int32_t position(const std::int32_t* positions, std::int64_t i) {
+  return positions ? positions[i] : static_cast<std::int32_t>(i);
+}
+
 // The keys that a query sees: positions p with after < p <= last.
 struct Visible {
   std::int32_t after, last;

@@ -2,10 +2,11 @@
 #include "exec/signal.h"
 
 #include <linux/futex.h>
-#include <sched.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
+
+#include <ctime>
+#include <thread>
 
 namespace tandem {
 namespace {
@@ -36,7 +37,7 @@ void Signal::wait(std::uint32_t seen, Nanoseconds until) {
   if (until != never) {
     const Nanoseconds left = until - now() - wake_up_delay;
     if (left <= 0) {
-      if (left > -wake_up_delay) sched_yield();
+      if (left > -wake_up_delay) std::this_thread::yield();
       return;
     }
     limit = {.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};

@@ -18,7 +18,8 @@ struct CommunicationTimes {
   Nanoseconds start = 0, end = 0;
 };
 
-// One use of a prepared call. Everything pointed to lives until `done` is set.
+// One use of a prepared call. Everything pointed to lives until `done` is set; who sets an event of `after`
+// must not outlive the communicator's transport, which is told.
 struct Enqueued {
   PreparedId call;
   std::uint32_t lane = 0;
@@ -48,7 +49,7 @@ class Communicator {
 };
 
 class Transport;
-// Over messages: one thread that owns the transport from now on. It sleeps while nothing is open.
+// Over messages: one thread that owns the transport until stop(). It sleeps while nothing is open.
 std::unique_ptr<Communicator> communicate_over(Transport&, std::uint32_t lanes);
 
 }  // namespace tandem

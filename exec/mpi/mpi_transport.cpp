@@ -2,11 +2,10 @@
 // in cache when its sum is made.
 #include "exec/mpi/mpi_transport.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <array>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/problem/problem.h"
@@ -91,7 +90,7 @@ class MpiTransport final : public Transport {
   Signal& signal() override { return signal_; }
   // Messages move only inside MPI's calls, so that nobody could end a sleep; yielding leaves the core to
   // others.
-  void wait(std::uint32_t, Nanoseconds) override { sched_yield(); }
+  void wait(std::uint32_t, Nanoseconds) override { std::this_thread::yield(); }
   void give_up(std::string_view reason) noexcept override {
     if (reason_.empty()) reason_ = reason;
   }

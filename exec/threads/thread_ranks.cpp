@@ -3,13 +3,12 @@
 #include "exec/threads/thread_ranks.h"
 
 #include <fmt/core.h>
-#include <sched.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/problem/problem.h"
@@ -127,7 +126,7 @@ class ThreadTransport final : public Transport {
 
   Signal& signal() override { return own_.signal; }
   void wait(std::uint32_t seen, Nanoseconds until) override {
-    for (const Nanoseconds end = now() + look_before_sleep; now() < end; sched_yield())
+    for (const Nanoseconds end = now() + look_before_sleep; now() < end; std::this_thread::yield())
       if (own_.signal.value() != seen) return;
     own_.signal.wait(seen, until);
   }
@@ -143,7 +142,7 @@ class ThreadTransport final : public Transport {
            !message.state.compare_exchange_weak(posted, Outgoing::State::Withdrawn) &&
            (posted == Outgoing::State::Busy || posted == Outgoing::State::Posted);
            posted = Outgoing::State::Posted)
-        sched_yield();
+        std::this_thread::yield();
     });
     for (Mailbox& box : boxes_.of_rank) box.signal.notify();
   }

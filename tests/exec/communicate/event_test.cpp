@@ -42,8 +42,8 @@ TEST(Event, WakesItsListener) {
   event.tell(&signal);
   const std::uint32_t seen = signal.value();
   std::thread setter([&] { event.set(); });
-  while (!event.is_set()) signal.wait(seen);
-  EXPECT_NE(signal.value(), seen);
+  while (signal.value() == seen) signal.wait(seen);
+  EXPECT_TRUE(event.is_set());
   setter.join();
 }
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "exec/cpu/kernels/attention_tiles.h"
+
 namespace tandem::cpu {
 
 std::int64_t relative_bucket(const RelativeBias& bias, std::int64_t distance) {

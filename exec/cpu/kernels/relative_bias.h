@@ -3,7 +3,6 @@
 #include <cstdint>
 
 #include "exec/cpu/kernels/attention_shape.h"
-#include "exec/cpu/kernels/attention_tiles.h"
 
 namespace tandem::cpu {
 

@@ -117,6 +117,11 @@ std::int64_t targets_per_sequence(const BatchShape& shape, Objective objective) 
   return std::max<std::int64_t>(1, (shape.length * 15 + 50) / 100);
 }
 
+std::optional<double> entropy_floor(const BatchShape& shape, const TokenSource& source, Objective objective) {
+  if (objective == Objective::NextToken) return source.entropy_floor(shape.length);
+  return source.masked_entropy_floor(shape.length, targets_per_sequence(shape, objective));
+}
+
 std::int64_t source_vocabulary(std::int64_t vocabulary, Objective objective) {
   return objective == Objective::MaskedTokens ? vocabulary - 1 : vocabulary;
 }

@@ -46,6 +46,9 @@ struct Batch {
 // Targets that count in one whole sequence, the same number in each: losses are divided by this x global batch.
 std::int64_t targets_per_sequence(const BatchShape&, Objective);
 
+// Best expected loss in nats a target, where the source knows it.
+std::optional<double> entropy_floor(const BatchShape&, const TokenSource&, Objective);
+
 // Tokens that a source may use: all but the one that hides others.
 std::int64_t source_vocabulary(std::int64_t vocabulary, Objective);
 

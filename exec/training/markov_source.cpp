@@ -11,6 +11,7 @@
 
 #include "core/problem/problem.h"
 #include "exec/training/counter_random.h"
+#include "exec/training/markov_entropy.h"
 
 namespace tandem {
 namespace {
@@ -119,6 +120,17 @@ void MarkovSource::sequence(std::int64_t step, std::int64_t sample, std::span<st
 std::optional<double> MarkovSource::entropy_floor(std::int64_t targets) const {
   const auto n = static_cast<double>(targets), free = static_cast<double>(options_.order - 1);
   return (free * std::log(static_cast<double>(options_.symbols)) + (n - free) * entropy_rate_) / n;
+}
+
+std::optional<double> MarkovSource::masked_entropy_floor(std::int64_t length, std::int64_t hidden) const {
+  if (options_.order != 1 || options_.dialects != 1) return std::nullopt;
+  const auto symbols = static_cast<std::size_t>(options_.symbols);
+  const auto successors = static_cast<std::size_t>(options_.successors);
+  TransitionMatrix matrix{symbols, std::vector<double>(symbols * symbols)};
+  for (std::size_t z = 0; z < symbols; ++z)
+    for (std::size_t j = 0; j < successors; ++j)
+      matrix.share[z * symbols + successor_[0][z * successors + j]] += weight(j, successors);
+  return hidden_entropy(matrix, length, hidden);
 }
 
 std::string MarkovSource::text() const {

@@ -21,6 +21,10 @@ class TokenSource {
   // Best expected cross entropy in nats a token over `targets` tokens that follow the first one; nothing when
   // it is not known.
   virtual std::optional<double> entropy_floor(std::int64_t targets) const = 0;
+  // The same over `hidden` tokens of a sequence of `length`, chosen at random, each predicted from all others.
+  virtual std::optional<double> masked_entropy_floor(std::int64_t /*length*/, std::int64_t /*hidden*/) const {
+    return std::nullopt;
+  }
 
   virtual std::string text() const = 0;  // "Markov chain of order 1 over 64 of 50257 tokens, seed 7"
 };

@@ -46,11 +46,12 @@ struct CollectiveCall {
 };
 
 // All-to-all with its own number of bytes for each peer, by place, packed in this order in `data` and `result`.
-// The counts are read when the call starts; those of sender and receiver must agree.
+// The counts are read when the call starts, and so are the places of the buffers: how much comes is known late.
+// Counts of sender and receiver must agree.
 struct AllToAllVCall {
   Members members = {};
-  const std::byte* data = nullptr;
-  std::byte* result = nullptr;
+  const std::byte* const* data = nullptr;
+  std::byte* const* result = nullptr;
   std::span<const std::size_t> send_bytes = {}, receive_bytes = {};
 };
 

@@ -100,7 +100,8 @@ MessageList messages_of(const AllToAllVCall& call) {
     send_at[i + 1] = send_at[i] + call.send_bytes[i];
     receive_at[i + 1] = receive_at[i] + call.receive_bytes[i];
   }
-  std::byte* data = const_cast<std::byte*>(call.data);  // sends do not write
+  std::byte* data = const_cast<std::byte*>(*call.data);  // sends do not write
+  std::byte* result = *call.result;
   MessageList list;
   for (std::size_t r = 1; r < n; ++r) {  // pairwise, in the order of an all-to-all's rounds
     const std::size_t to = (place + r) % n, from = (place + n - r) % n;
@@ -108,9 +109,9 @@ MessageList messages_of(const AllToAllVCall& call) {
       list.messages.push_back({Message::Kind::Send, ranks[to], data + send_at[to], call.send_bytes[to]});
     if (call.receive_bytes[from] > 0)
       list.messages.push_back(
-          {Message::Kind::Receive, ranks[from], call.result + receive_at[from], call.receive_bytes[from]});
+          {Message::Kind::Receive, ranks[from], result + receive_at[from], call.receive_bytes[from]});
   }
-  list.copy = {data + send_at[place], call.result + receive_at[place], call.send_bytes[place]};
+  list.copy = {data + send_at[place], result + receive_at[place], call.send_bytes[place]};
   return list;
 }
 

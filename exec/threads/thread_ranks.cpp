@@ -1,8 +1,8 @@
-// Mailboxes of thread ranks: who arrives second, sender or receiver, brings the two together; the receiver
-// copies.
+// Mailboxes of thread ranks: the second to arrive, sender or receiver, finds the first; the receiver copies.
 #include "exec/threads/thread_ranks.h"
 
 #include <fmt/core.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>

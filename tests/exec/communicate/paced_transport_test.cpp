@@ -59,10 +59,10 @@ TEST(PacedTransport, CarriesCollectives) {
   });
 }
 
-TEST(PacedTransport, TakesAsLongAsTheClosedFormOfARing) {
+TEST(PacedTransport, TakesNoLessThanTheClosedFormOfARing) {
   constexpr std::size_t elements = 75'000;
-  run_paced(3, [](Transport& transport) {
-    const Nanoseconds start = now();
+  const Nanoseconds start = now();  // before any rank sends
+  run_paced(3, [&](Transport& transport) {
     expect_collective(transport, {CollectiveKind::AllReduce, Algorithm::Ring, elements});
     const Seconds least = closed_form(CollectiveKind::AllReduce, Algorithm::Ring, 3, Bytes(4.0 * elements),
                                       slow.latency, slow.bandwidth);

@@ -6,6 +6,7 @@
 
 #include <map>
 
+#include "core/lower/parameters.h"
 #include "core/problem/problem.h"
 #include "exec/training/parameter_run.h"
 #include "tests/exec/training/tiny_models.h"
@@ -172,6 +173,29 @@ TEST(ParameterShards, OfStagesAreTheirOwnLayersAlone) {
     EXPECT_TRUE(shard.name.starts_with("L2.") || shard.name.starts_with("L3.") ||
                 shard.name.starts_with("head."))
         << shard.name;
+}
+
+// What a rank holds is what the lowered graph has counted for it.
+TEST(ParameterShards, HaveAsManyElementsAsTheGraphCounts) {
+  for (const Model& model : testing::tiny_models()) {
+    for (const Degrees& degrees : {Degrees{}, Degrees{.tp = 2, .dp = 2, .pp = 2, .ep = 2},
+                                   Degrees{.tp = 2, .dp = 2, .ep = 4, .etp = 1}}) {
+      const Plan plan = plan_of(model, degrees);
+      const Shard shares(model.graph, plan);
+      for (std::uint32_t r = 0; r < plan.mesh.ranks(); ++r) {
+        const bool embeds = stage_holds(model.graph, plan, OperatorId(0), RankId(r));
+        for (std::uint32_t o = 0; o < model.graph.size(); ++o) {
+          if (!stage_holds(model.graph, plan, OperatorId(o), RankId(r))) continue;
+          std::int64_t dense = 0, expert = 0;
+          for (const ParameterShard& shard : parameter_shards(model.graph, plan, OperatorId(o), RankId(r)))
+            (shard.expert ? expert : dense) += shard.local().count();
+          const ParameterCount counted = parameters_of(model.graph, shares, OperatorId(o), embeds);
+          EXPECT_EQ(dense, counted.dense) << model.graph[OperatorId(o)].name << ", " << text(degrees);
+          EXPECT_EQ(expert, counted.expert) << model.graph[OperatorId(o)].name << ", " << text(degrees);
+        }
+      }
+    }
+  }
 }
 
 TEST(ParameterShards, CannotHoldCopiesOfKeyValueHeads) {

@@ -17,6 +17,7 @@ struct OptionSpec {
 enum class CommandId : unsigned char {
   Predict,
   Show,
+  Compare,
   Export,
   Collective,
   Check,

@@ -42,6 +42,8 @@ int run_command(RunContext& run) {
       return run_predict(run);
     case CommandId::Show:
       return run_show(run);
+    case CommandId::Compare:
+      return run_compare(run);
     case CommandId::Export:
       return run_export(run);
     case CommandId::Collective:

@@ -93,15 +93,14 @@ std::string change_of(const Compared<Seconds>& time, bool measured) {
                      measured ? "than predicted" : "in B");
 }
 
-std::string with_sign(Seconds time) { return (time > Seconds(0) ? "+" : "") + text(time); }
+}  // namespace
 
-// "384", "12.5": tasks on average over ranks that need not have equally many.
-std::string count(double tasks) {
+std::string signed_text(Seconds time) { return (time > Seconds(0) ? "+" : "") + text(time); }
+
+std::string count_text(double tasks) {
   const double whole = std::round(tasks);
   return std::fabs(tasks - whole) < 0.05 ? text_grouped(std::llround(tasks)) : fmt::format("{:.1f}", tasks);
 }
-
-}  // namespace
 
 std::vector<Explanation> explanations(const Comparison& comparison) {
   std::vector<Explanation> result;
@@ -123,18 +122,25 @@ std::vector<Explanation> explanations(const Comparison& comparison) {
   return result;
 }
 
-std::string text(const Explanation& explanation, const Comparison& comparison) {
+std::string reason(const Explanation& explanation, const Comparison& comparison) {
   const bool measured = comparison.pair == RunPair::PredictionAndMeasurement;
-  std::string line = fmt::format("{} {}: {} of {}", subject(explanation), change_of(explanation.time, measured),
-                                 with_sign(explanation.time.change()), with_sign(comparison.step.change()));
-  if (is_computation(explanation.activity)) {
-    const std::string a = count(explanation.tasks_a), b = count(explanation.tasks_b);
-    if (a != b && explanation.tasks_a > 0 && explanation.tasks_b > 0)
-      line += fmt::format(" ({} tasks instead of {})", b, a);
-  } else if (!explanation.kind.name.empty()) {
-    line += fmt::format(" ({} {} on the wires)", explanation.kind.name, with_sign(explanation.kind_change));
+  return subject(explanation) + " " + change_of(explanation.time, measured);
+}
+
+std::string remark(const Explanation& explanation) {
+  if (!is_computation(explanation.activity)) {
+    if (explanation.kind.name.empty()) return {};
+    return fmt::format("{} {} on the wires", explanation.kind.name, signed_text(explanation.kind_change));
   }
-  return line;
+  const std::string a = count_text(explanation.tasks_a), b = count_text(explanation.tasks_b);
+  if (a == b || explanation.tasks_a == 0 || explanation.tasks_b == 0) return {};
+  return fmt::format("{} tasks instead of {}", b, a);
+}
+
+std::string text(const Explanation& explanation, const Comparison& comparison) {
+  const std::string more = remark(explanation);
+  return fmt::format("{}: {} of {}{}", reason(explanation, comparison), signed_text(explanation.time.change()),
+                     signed_text(comparison.step.change()), more.empty() ? "" : " (" + more + ")");
 }
 
 }  // namespace tandem

@@ -51,7 +51,7 @@ struct Compared {
   std::optional<double> deviation() const {
     if (a.median == b.median) return 0;
     if (number(b.median) == 0) return std::nullopt;
-    return number(a.median) / number(b.median) - 1;
+    return (number(a.median) - number(b.median)) / number(b.median);
   }
   // Steps of one record differ among themselves by as much.
   bool within_spread() const {

@@ -40,7 +40,7 @@ class HostCommunicator final : public Communicator {
     Queued queued{std::move(what), operations_[what.call].get()};
     {
       const std::lock_guard lock(mutex_);
-      if (failure_) return abandon(queued.what);
+      if (ended_) return abandon(queued.what);
       arrivals_.push_back(std::move(queued));
       ++unfinished_;
     }
@@ -81,10 +81,9 @@ class HostCommunicator final : public Communicator {
         else
           transport_.signal().wait(seen);
       }
-      fail(std::make_exception_ptr(BackendError("the communication of this rank was stopped")),
-           "it stopped before its communication was complete");
+      end(nullptr, "it stopped before its communication was complete");
     } catch (const std::exception& e) {
-      fail(std::current_exception(), e.what());
+      end(std::current_exception(), e.what());
     }
   }
 
@@ -134,17 +133,18 @@ class HostCommunicator final : public Communicator {
     if (--unfinished_ == 0) idle_.notify_all();
   }
 
-  // Also the orderly end, when nothing is unfinished.
-  void fail(std::exception_ptr failure, std::string_view reason) noexcept {
+  // Abandons what is unfinished; without a failure that is one, and nothing unfinished is an orderly end.
+  void end(std::exception_ptr failure, const char* reason) noexcept {
     std::vector<Queued> arrivals;
-    std::size_t unfinished;
     {
       const std::lock_guard lock(mutex_);
-      failure_ = failure;
+      ended_ = true;
       arrivals.swap(arrivals_);
-      unfinished = unfinished_;
+      if (!failure && unfinished_ > 0)
+        failure = std::make_exception_ptr(BackendError("communication was stopped before it was complete"));
+      failure_ = failure;
     }
-    if (unfinished > 0) transport_.give_up(reason);
+    if (failure) transport_.give_up(reason);
     for (const Queued& queued : arrivals) abandon(queued.what);
     for (const std::deque<Queued>& lane : lanes_)
       for (const Queued& queued : lane) abandon(queued.what);
@@ -160,6 +160,7 @@ class HostCommunicator final : public Communicator {
   std::condition_variable idle_;
   std::vector<Queued> arrivals_;
   std::size_t unfinished_ = 0;
+  bool ended_ = false;
   std::exception_ptr failure_;
 
   std::thread thread_;  // last: it uses all of the above

@@ -121,6 +121,14 @@ TEST_F(CommunicatorTest, AbandonsWhatIsOpenOrQueuedWhenStopped) {
   EXPECT_FALSE(queued.wait());
   waiter.join();
   EXPECT_THROW(peer_sends(1), BackendError);
+  EXPECT_THROW(communicator->throw_if_failed(), BackendError);
+}
+
+TEST_F(CommunicatorTest, AbandonsWhatComesAfterTheEnd) {
+  communicator->stop();
+  Event late;
+  communicator->enqueue({.call = receive(1, buffer), .done = &late});
+  EXPECT_FALSE(late.wait());
 }
 
 TEST_F(CommunicatorTest, StopsInPeaceOnceAllIsDone) {
@@ -132,6 +140,7 @@ TEST_F(CommunicatorTest, StopsInPeaceOnceAllIsDone) {
   communicator->stop();
   const Request request = peer->receive(0, 5, buffer_2);
   EXPECT_EQ(peer->test(request), Advance::Blocked);  // and no BackendError
+  EXPECT_NO_THROW(communicator->throw_if_failed());
 }
 
 TEST_F(CommunicatorTest, SurfacesTheFailureOfAnotherRank) {

@@ -9,7 +9,8 @@
 namespace tandem {
 
 const std::vector<std::string>& effective_keys() {
-  static const std::vector<std::string> keys = {"activation_function",
+  static const std::vector<std::string> keys = {"add_pooling_layer",
+                                                "activation_function",
                                                 "attention_bias",
                                                 "attention_dropout",
                                                 "attention_probs_dropout_prob",

@@ -245,7 +245,7 @@ class Reader {
     if (type_ == "vit") return;
     if (type_ == "t5") {
       file_.find({"n_positions"});
-      spec_.relative_buckets = file_.size({"relative_attention_num_buckets"}, {.absent = 32});
+      spec_.relative_buckets = file_.size({"relative_attention_num_buckets"}, {.absent = 32, .least = 0});
       return;
     }
     const std::int64_t longest =
@@ -272,7 +272,8 @@ class Reader {
   }
 
   void bidirectional() {
-    spec_.norm_after_add = spec_.embedding_norm = spec_.pooler = true;
+    spec_.norm_after_add = spec_.embedding_norm = true;
+    spec_.pooler = file_.flag({"add_pooling_layer"}, true);  // BertModel's argument
     spec_.token_types = file_.size({"type_vocab_size"}, {.absent = 2});
   }
 

@@ -45,8 +45,7 @@ Action operator_action(const Site<T>& site) {
 template <class T>
 Action action(const ComputeCall& call, RankState& state, cpu::Scratch& scratch) {
   const Site<T> site{call, &state, &scratch};
-  Action action =
-      call.subject.part >= Part::BucketAllReduce ? step_action(site) : operator_action(site);
+  Action action = call.subject.part >= Part::BucketAllReduce ? step_action(site) : operator_action(site);
   // Gradients of a microbatch start at zero; the task that touches them first says so.
   for (const Operand& operand : call.operands) {
     const Value& value = state.flow().values[operand.value];

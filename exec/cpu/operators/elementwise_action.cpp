@@ -55,9 +55,8 @@ Action activation_action(const Site<T>& site, const Activation& activation) {
   if (activation.gated) {
     if (site.forward())
       return [=] { cpu::gated_activation_forward<T>(kind, rows, width, site.data(0), site.data(1)); };
-    return [=] {
-      cpu::gated_activation_backward<T>(kind, rows, width, site.data(1), site.data(0), site.data(2));
-    };
+    return
+        [=] { cpu::gated_activation_backward<T>(kind, rows, width, site.data(1), site.data(0), site.data(2)); };
   }
   if (site.forward())
     return [=] { cpu::activation_forward<T>(kind, rows * width, site.data(0), site.data(1)); };

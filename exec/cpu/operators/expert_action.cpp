@@ -56,8 +56,8 @@ Action router_action(const Site<T>& site, const Router& router) {
   if (site.call.phase == Phase::InputGradient) {
     return [=] {
       cpu::linear_input_gradient<T>(cpu::dense<const T>(site.data(0), rows, experts),
-                                    cpu::dense<const T>(site.weight(0, 2), experts, width),
-                                    cpu::Write::Replace, cpu::dense(site.data(1), rows, width), *site.scratch);
+                                    cpu::dense<const T>(site.weight(0, 2), experts, width), cpu::Write::Replace,
+                                    cpu::dense(site.data(1), rows, width), *site.scratch);
     };
   }
   return [=] {
@@ -190,19 +190,12 @@ Action expert_activation(const Site<T>& site, const ExpertActivation& activation
 
 template <class T>
 Action expert_action(const Site<T>& site) {
-  struct Chosen {
-    const Site<T>& site;
-    Action operator()(const Router& r) const { return router_action(site, r); }
-    Action operator()(const Dispatch& d) const { return dispatch_action(site, d); }
-    Action operator()(const Combine& c) const { return combine_action(site, c); }
-    Action operator()(const ExpertLinear& e) const { return expert_product(site, e); }
-    Action operator()(const ExpertActivation& a) const { return expert_activation(site, a); }
-    Action operator()(const auto&) const {
-      check(false, "an operator of experts");
-      return {};
-    }
-  };
-  return std::visit(Chosen{site}, site.op().kind);
+  const OperatorKind& kind = site.op().kind;
+  if (const auto* router = std::get_if<Router>(&kind)) return router_action(site, *router);
+  if (const auto* dispatch = std::get_if<Dispatch>(&kind)) return dispatch_action(site, *dispatch);
+  if (const auto* combine = std::get_if<Combine>(&kind)) return combine_action(site, *combine);
+  if (const auto* product = std::get_if<ExpertLinear>(&kind)) return expert_product(site, *product);
+  return expert_activation(site, std::get<ExpertActivation>(kind));
 }
 
 template Action expert_action<float>(const Site<float>&);

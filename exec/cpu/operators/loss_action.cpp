@@ -30,8 +30,8 @@ Action loss_action(const Site<T>& site) {
     if (counts)
       site.state->loss +=
           scale * cpu::cross_entropy(rows, targets, state, state + rows, state + 2 * rows, nullptr).sum;
-    cpu::cross_entropy_backward<T>(shape, site.data(0), targets, state, state + rows,
-                                   static_cast<float>(scale), site.data(0));
+    cpu::cross_entropy_backward<T>(shape, site.data(0), targets, state, state + rows, static_cast<float>(scale),
+                                   site.data(0));
   };
 }
 

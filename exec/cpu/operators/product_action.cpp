@@ -27,8 +27,8 @@ Action product_action(const Site<T>& site) {
   const auto matrix = [](auto* data, std::int64_t r, std::int64_t c) { return cpu::dense(data, r, c); };
   if (site.forward()) {
     // The sum over ranks holds the bias of a row-split product once.
-    const bool adds_bias = site.has_parameter("bias") &&
-                           (site.op().split != Split::Row || site.state->place(Axis::Tensor) == 0);
+    const bool adds_bias =
+        site.has_parameter("bias") && (site.op().split != Split::Row || site.state->place(Axis::Tensor) == 0);
     return [=] {
       const T* bias = adds_bias ? site.weight(1, 2) : nullptr;
       cpu::linear_forward<T>(matrix(site.data(0), rows, in), cpu::dense<const T>(site.weight(0, 2), out, in),
@@ -49,8 +49,7 @@ Action product_action(const Site<T>& site) {
     const bool own = site.op().split == Split::Row && shard.sequence_parallel();
     const std::int64_t begin = own ? site.own_begin() : 0, count = own ? site.own_rows() : rows;
     return [=] {
-      cpu::bias_gradient<T>(matrix(site.data(0) + begin * out, count, out), site.gradient(1, 1),
-                            *site.scratch);
+      cpu::bias_gradient<T>(matrix(site.data(0) + begin * out, count, out), site.gradient(1, 1), *site.scratch);
     };
   }
   if (!site.state->plan().spec.gradient_accumulation_fusion) {

@@ -16,7 +16,8 @@ class AtomicFile {
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
-  const std::string& path() const { return path_; }  // where to write
+  const std::string& path() const { return path_; }      // where to write
+  const std::string& target() const { return target_; }  // the file that it becomes, behind symbolic links
   // Flushes the file to its disk and gives it the target's name; BackendError when either fails.
   void commit();
 

@@ -61,6 +61,8 @@ void check_file(const std::string& path) {
                        record_format_version),
            "read it with that version");
   if (version == 0) refuse(path, "is a Tandem record without a format version");
+  // Of a file that grows (write-ahead log, write version 2 at 18) the last pages may still be in its log.
+  if (head[18] == 2) return;
   const std::uint64_t page = big_endian(head, 16, 2) == 1 ? 65536 : big_endian(head, 16, 2);
   const std::uint64_t expected = page * big_endian(head, 28, 4), size = fs::file_size(path, error);
   if (!error && size < expected)
@@ -143,6 +145,10 @@ void read_header(Database& database, const std::string& path, RunRecord& record)
       header.cluster = value;
     else if (key == "plan")
       header.plan = value;
+    else if (key == "state" && value == "running")
+      header.state = RunState::Running;
+    else if (key == "state" && value.starts_with("failed: "))
+      header.state = RunState::Failed, header.failure = value.substr(std::string_view("failed: ").size());
     else if (key == "warmup_steps")
       record.warmup_steps = static_cast<std::uint32_t>(
           parsed_number(path, key, value, std::numeric_limits<std::uint32_t>::max()));
@@ -259,6 +265,7 @@ RunRecord read_record(const std::string& path) {
   RunRecord record;
   try {
     Database database(path, Database::Mode::Read);
+    database.execute("BEGIN");  // one view of a record that grows meanwhile
     check_tables(database, path);
     read_header(database, path, record);
     read_places(database, path, record);

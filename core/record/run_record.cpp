@@ -113,6 +113,11 @@ std::string sample_fault(const RunRecord& record) {
 
 }  // namespace
 
+std::string state_text(RunState state, const std::string& failure) {
+  if (state == RunState::Failed) return "failed: " + failure;
+  return state == RunState::Running ? "running" : "finished";
+}
+
 std::string_view name(HeldBy held_by) {
   switch (held_by) {
     case HeldBy::Nothing:

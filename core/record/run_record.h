@@ -18,6 +18,9 @@ namespace tandem {
 
 constexpr int record_format_version = 1;
 
+// A record can be read while its run goes on; one whose state stays Running was left by a run that was killed.
+enum class RunState : std::uint8_t { Finished, Running, Failed };
+
 struct RecordHeader {
   std::string backend;   // "estimate", "simgrid", "cpu", "cuda"
   std::string fidelity;  // predictions: "folded", …
@@ -27,8 +30,13 @@ struct RecordHeader {
   std::string scenario_digest;               // hex digest of it
   std::string model, cluster, plan;          // one line each, for people
   std::map<std::string, std::string> notes;  // remarks, by topic
+  RunState state = RunState::Finished;
+  std::string failure{};  // of a run that failed: why
   bool operator==(const RecordHeader&) const = default;
 };
+
+// "finished", "running", "failed: rank 3 was killed".
+std::string state_text(RunState, const std::string& failure);
 
 // What the limit line of a memory view and a roofline need; an unknown value is 0 or absent.
 struct RecordDeviceKind {

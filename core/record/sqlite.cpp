@@ -20,6 +20,8 @@ Database::Database(const std::string& path, Mode mode) {
     handle_ = nullptr;
     throw Error(code & 0xff, what);
   }
+  // A record that grows is busy for as long as it takes to write a step down, or to put its log away.
+  sqlite3_busy_timeout(handle_, 5000);
   // A schema that came with a file must not run functions of its own choice.
   sqlite3_db_config(handle_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_db_config(handle_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);

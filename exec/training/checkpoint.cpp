@@ -35,7 +35,7 @@ CheckpointIndex index_in(const json& root) {
   CheckpointIndex index;
   CheckpointMeta& meta = index.meta;
   meta.model = root.at("model").get<std::string>();
-  meta.parameter_digest = from_hexadecimal(root.at("parameter_digest").get<std::string>());
+  meta.model_digest = from_hexadecimal(root.at("model_digest").get<std::string>());
   meta.step = root.at("step").get<std::int64_t>();
   meta.seed = from_hexadecimal(root.at("seed").get<std::string>());
   meta.samples = root.at("samples").get<std::int64_t>();
@@ -129,7 +129,7 @@ void write_checkpoint_index(const std::string& folder, const CheckpointIndex& in
   const CheckpointMeta& meta = index.meta;
   const json root = {{"version", checkpoint_version},
                      {"model", meta.model},
-                     {"parameter_digest", hexadecimal(meta.parameter_digest)},
+                     {"model_digest", hexadecimal(meta.model_digest)},
                      {"step", meta.step},
                      {"seed", hexadecimal(meta.seed)},
                      {"samples", meta.samples},

@@ -18,9 +18,9 @@ std::string_view name(CheckpointValue);  // "weight", "exp_avg", …
 std::optional<CheckpointValue> parse_checkpoint_value(std::string_view);
 
 struct CheckpointMeta {
-  std::string model;                   // name, for messages
-  std::uint64_t parameter_digest = 0;  // must be equal to load
-  std::int64_t step = 0;               // updates done
+  std::string model;               // name, for messages
+  std::uint64_t model_digest = 0;  // must be equal to load
+  std::int64_t step = 0;           // updates done
   std::uint64_t seed = 0;
   std::int64_t samples = 0;  // sequences seen: where the data goes on
   std::string data;          // the source's text

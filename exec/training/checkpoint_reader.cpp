@@ -13,6 +13,7 @@
 #include "core/problem/problem.h"
 #include "exec/training/checkpoint_file.h"
 #include "exec/training/checksum.h"
+#include "exec/training/model_digest.h"
 
 namespace tandem {
 
@@ -72,11 +73,11 @@ CheckpointReader::CheckpointReader(const std::string& folder)
 CheckpointReader::~CheckpointReader() = default;
 
 void CheckpointReader::check_model(const ModelGraph& model) const {
-  const std::uint64_t digest = parameter_digest(model);
-  if (digest == meta().parameter_digest) return;
+  const std::uint64_t digest = model_digest(model);
+  if (digest == meta().model_digest) return;
   refuse({.file = folder_},
-         fmt::format("the checkpoint is of {} (parameters {:016x}), not of {} ({:016x})", meta().model,
-                     meta().parameter_digest, model.name(), digest),
+         fmt::format("the checkpoint is of {} (digest {:016x}), not of {} ({:016x})", meta().model,
+                     meta().model_digest, model.name(), digest),
          "name another folder, or train the model it is of");
 }
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "exec/training/checksum.h"
+#include "core/problem/problem.h"
 
 namespace tandem {
 namespace {
@@ -210,19 +210,6 @@ bool is_first_copy(const Plan& plan, RankId rank, const ParameterShard& shard) {
   if (shard.tied_copy) return false;
   if (shard.replicated && plan.mesh.place(rank, Axis::Tensor).place != 0) return false;
   return plan.schedule.kind != ScheduleKind::DualPipe || plan.mesh.place(rank, Axis::Mirror).place == 0;
-}
-
-std::uint64_t parameter_digest(const ModelGraph& model) {
-  std::string all;
-  for (std::uint32_t o = 0; o < model.size(); ++o) {
-    const Operator& op = model[OperatorId(o)];
-    for (const Parameter& parameter : op.parameters) {
-      const ParameterShape shape = whole_shape(op, parameter);
-      all += fmt::format("{} {} {} {}\n", whole_name(model, op, parameter), shape.experts, shape.rows,
-                         shape.columns);
-    }
-  }
-  return checksum(std::as_bytes(std::span(all)));
 }
 
 }  // namespace tandem

@@ -62,7 +62,4 @@ bool stage_holds(const ModelGraph&, const Plan&, OperatorId, RankId);
 // mirror stages), one says yes: the one that counts in a global norm and writes a checkpoint.
 bool is_first_copy(const Plan&, RankId, const ParameterShard&);
 
-// Names and shapes of all parameters as a number: what two models must share to share a checkpoint.
-std::uint64_t parameter_digest(const ModelGraph&);
-
 }  // namespace tandem

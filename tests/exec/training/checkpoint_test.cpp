@@ -11,6 +11,7 @@
 #include "exec/training/checkpoint_reader.h"
 #include "exec/training/checkpoint_writer.h"
 #include "exec/training/initial_values.h"
+#include "exec/training/model_digest.h"
 #include "tests/exec/training/tiny_models.h"
 #include "tests/support/temporary_folder.h"
 
@@ -36,7 +37,7 @@ std::vector<float> expected(const ParameterShard& shard, CheckpointValue kind) {
 
 CheckpointMeta meta_of(const Model& model, std::int64_t step) {
   return {.model = model.graph.name(),
-          .parameter_digest = parameter_digest(model.graph),
+          .model_digest = model_digest(model.graph),
           .step = step,
           .seed = 0xFEDCBA9876543210,
           .samples = 8 * step,

@@ -155,40 +155,63 @@ class BackwardPass {
   // With p = exp(scores - lse) and dp = do v^T: ds = p (dp - delta), dv += p^T do, dk += ds^T q, dq += ds k.
   void add_keys(const Tiles& tiles, std::int64_t b, std::int64_t head, std::int64_t query_tile,
                 std::int64_t key_tile, std::int64_t rows) const {
-    const std::int64_t first = key_tile * tile, filled = std::min(tile, shape_.kv_length - first),
-                       columns = rounded_up(filled, lanes), padded = rounded_up(rows, 4);
-    const Coverage covered =
-        coverage(shape_, queries_.range[query_tile], keys_.range[key_tile], columns != filled);
+    const std::int64_t first = key_tile * tile, filled = std::min(tile, shape_.kv_length - first);
+    const Coverage covered = coverage(shape_, queries_.range[query_tile], keys_.range[key_tile], filled < tile);
     if (covered == Coverage::Hidden) return;
     const std::int32_t *queries = queries_.position + query_tile * tile, *keys = keys_.position + first;
-    multiply(padded, columns, shape_.qk_head_dim, {tiles.q, q_width(), 1},
-             tiles.k_transposed + first * shape_.qk_head_dim, tile, tiles.p, tile, Write::Replace);
-    multiply(padded, columns, shape_.v_head_dim, {tiles.d_o, v_width(), 1},
-             tiles.v_transposed + first * shape_.v_head_dim, tile, tiles.ds, tile, Write::Replace);
+    const Bands parts = bands_of(shape_, covered, rows, rounded_up(filled, lanes), queries, keys);
+    for (std::int64_t g = 0; g < bands; ++g) score_band(tiles, first, g, parts.band[g]);
     if (bias_.table)
-      add_bias(bias_, rows, columns, queries, keys, by_distance_ + head * distance_count(bias_), tiles.p);
-    if (covered == Coverage::Partial) hide(shape_, rows, columns, queries, keys, tiles.p);
-    softmax_backward(tiles, rows, columns);
+      add_bias(bias_, rows, filled, queries, keys, by_distance_ + head * distance_count(bias_), tiles.p);
+    if (covered == Coverage::Partial) hide(shape_, rows, queries, keys, tiles.p);
+    softmax_backward(tiles, rows);
     if (bias_.gradient) {
       float* sums = distance_gradients_ + (b * shape_.heads + head) * distance_count(bias_);
-      add_to_distances(bias_, rows, columns, queries, keys, tiles.ds, sums);
+      add_to_distances(bias_, rows, filled, queries, keys, tiles.ds, sums);
     }
-    multiply(columns, v_width(), rows, {tiles.p, 1, tile}, tiles.d_o, v_width(), tiles.dv + first * v_width(),
-             v_width(), Write::Accumulate);
-    multiply(columns, q_width(), rows, {tiles.ds, 1, tile}, tiles.q, q_width(), tiles.dk + first * q_width(),
-             q_width(), Write::Accumulate);
-    multiply(padded, q_width(), columns, {tiles.ds, tile, 1}, tiles.k + first * q_width(), q_width(), tiles.dq,
-             q_width(), Write::Accumulate);
+    for (std::int64_t g = 0; g < bands; ++g) query_band(tiles, first, g, parts.band[g]);
+    for (std::int64_t column = 0; column < filled; column += lanes)
+      key_band(tiles, first, column, seeing_rows(parts, column, rows));
   }
 
-  static void softmax_backward(const Tiles& tiles, std::int64_t rows, std::int64_t columns) {
+  // p = q k^T and ds = do v^T of 16 queries.
+  void score_band(const Tiles& tiles, std::int64_t first, std::int64_t g, const Band& band) const {
+    const std::int64_t row = g * lanes, at = row * tile + band.begin, columns = band.end - band.begin;
+    multiply<Into::Replaced>(band.rows, columns, shape_.qk_head_dim, {tiles.q + row * q_width(), q_width(), 1},
+                             tiles.k_transposed + first * shape_.qk_head_dim + band.begin, tile, tiles.p + at,
+                             tile);
+    multiply<Into::Replaced>(band.rows, columns, shape_.v_head_dim, {tiles.d_o + row * v_width(), v_width(), 1},
+                             tiles.v_transposed + first * shape_.v_head_dim + band.begin, tile, tiles.ds + at,
+                             tile);
+  }
+
+  // dq += ds k of 16 queries.
+  void query_band(const Tiles& tiles, std::int64_t first, std::int64_t g, const Band& band) const {
+    const std::int64_t row = g * lanes;
+    multiply<Into::Added>(
+        band.rows, q_width(), band.end - band.begin, {tiles.ds + row * tile + band.begin, tile, 1},
+        tiles.k + (first + band.begin) * q_width(), q_width(), tiles.dq + row * q_width(), q_width());
+  }
+
+  // dv += p^T do and dk += ds^T q of 16 keys.
+  void key_band(const Tiles& tiles, std::int64_t first, std::int64_t column, RowRange rows) const {
+    const std::int64_t at = rows.begin * tile + column, depth = rows.end - rows.begin, key = first + column;
+    if (depth <= 0) return;
+    multiply<Into::Added>(lanes, v_width(), depth, {tiles.p + at, 1, tile}, tiles.d_o + rows.begin * v_width(),
+                          v_width(), tiles.dv + key * v_width(), v_width());
+    multiply<Into::Added>(lanes, q_width(), depth, {tiles.ds + at, 1, tile}, tiles.q + rows.begin * q_width(),
+                          q_width(), tiles.dk + key * q_width(), q_width());
+  }
+
+  static void softmax_backward(const Tiles& tiles, std::int64_t rows) {
     for (std::int64_t i = 0; i < rows; ++i) {
       float *p = tiles.p + i * tile, *ds = tiles.ds + i * tile;
       const float lse = tiles.lse[i], delta = tiles.delta[i];
 #pragma omp simd
-      for (std::int64_t j = 0; j < columns; ++j) {
+      for (std::int64_t j = 0; j < tile; ++j) {
         p[j] = exponential(p[j] - lse);
-        ds[j] = p[j] * (ds[j] - delta);
+        // Beyond its band ds was never written.
+        ds[j] = p[j] > 0 ? p[j] * (ds[j] - delta) : 0;
       }
     }
   }

@@ -13,26 +13,43 @@
 namespace tandem::cpu {
 namespace {
 
-// Turns a row of scores into exponentials under the running maximum, and fades what was summed under a lower
-// one.
-void softmax_row(std::int64_t columns, float* scores, float& maximum, float& sum, float* o,
-                 std::int64_t o_width) {
-  float top = maximum;
+// The running softmax of a tile of queries.
+struct RunningSoftmax {
+  float maximum[tile];
+  float sum[tile][lanes];  // of exponentials under the maximum, still to be added over lanes
+  float fade[tile];        // what the latest tile of keys does to what was summed before it
+};
+
+// Turns scores [rows, 64] into exponentials under the new maxima.
+void add_scores(std::int64_t rows, float* scores, RunningSoftmax& softmax) {
+  float shift[tile];
+  for (std::int64_t i = 0; i < rows; ++i) {
+    float top = softmax.maximum[i];
 #pragma omp simd reduction(max : top)
-  for (std::int64_t j = 0; j < columns; ++j) top = std::max(top, scores[j]);
-  const float shift = top == minus_infinity ? 0 : top;
-  float added = 0;
-#pragma omp simd reduction(+ : added)
-  for (std::int64_t j = 0; j < columns; ++j) {
-    scores[j] = exponential(scores[j] - shift);
-    added += scores[j];
+    for (std::int64_t j = 0; j < tile; ++j) top = larger(top, scores[i * tile + j]);
+    shift[i] = top;
   }
-  const float fade = exponential(maximum - shift);
-  sum = sum * fade + added;
-  maximum = top;
-  if (fade == 1.0f) return;
 #pragma omp simd
-  for (std::int64_t j = 0; j < o_width; ++j) o[j] *= fade;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const float top = shift[i];
+    shift[i] = top == minus_infinity ? 0 : top;
+    softmax.fade[i] = exponential(softmax.maximum[i] - shift[i]);
+    softmax.maximum[i] = top;
+  }
+  for (std::int64_t i = 0; i < rows; ++i) {
+    float* row = scores + i * tile;
+#pragma omp simd
+    for (std::int64_t j = 0; j < tile; ++j) row[j] = exponential(row[j] - shift[i]);
+    const Vector added = load(row) + load(row + lanes) + load(row + 2 * lanes) + load(row + 3 * lanes);
+    store(load(softmax.sum[i]) * softmax.fade[i] + added, softmax.sum[i]);
+  }
+}
+
+float total(const float* sums) {
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t j = 0; j < lanes; ++j) sum += sums[j];
+  return sum;
 }
 
 // One row's result into o and lse, or merged with the result of earlier blocks by the weights of their sums.
@@ -90,14 +107,14 @@ class ForwardPass {
  private:
   // fp32 memory of one thread. k lies transposed, [tiles][qk_head_dim][64]; v as [tiles][64][v_width].
   struct Tiles {
-    float *k, *v, *q, *scores, *o, *maximum, *sum;
+    float *k, *v, *q, *scores, *o;
   };
 
   std::int64_t q_width() const { return rounded_up(shape_.qk_head_dim, lanes); }
   std::int64_t v_width() const { return rounded_up(shape_.v_head_dim, lanes); }
   std::int64_t thread_size() const {
     const std::int64_t keys = tile_count(shape_.kv_length) * tile;
-    return keys * (shape_.qk_head_dim + v_width()) + tile * (q_width() + tile + v_width() + 2);
+    return keys * (shape_.qk_head_dim + v_width()) + tile * (q_width() + tile + v_width());
   }
   Tiles memory_of(int place) const {
     const std::int64_t keys = tile_count(shape_.kv_length) * tile;
@@ -107,8 +124,6 @@ class ForwardPass {
     tiles.q = tiles.v + keys * v_width();
     tiles.scores = tiles.q + tile * q_width();
     tiles.o = tiles.scores + tile * tile;
-    tiles.maximum = tiles.o + tile * v_width();
-    tiles.sum = tiles.maximum + tile;
     return tiles;
   }
 
@@ -130,35 +145,40 @@ class ForwardPass {
     load_rows(q_.data + b * q_.batch_stride + first * q_.row_stride + head * shape_.qk_head_dim, q_.row_stride,
               rows, shape_.qk_head_dim, shape_.scale, tiles.q, padded, q_width());
     std::fill_n(tiles.o, padded * v_width(), 0.0f);
-    std::fill_n(tiles.maximum, tile, minus_infinity);
-    std::fill_n(tiles.sum, tile, 0.0f);
+    RunningSoftmax softmax = {};
+    std::fill_n(softmax.maximum, tile, minus_infinity);
     for (std::int64_t key_tile = 0; key_tile < tile_count(shape_.kv_length); ++key_tile)
-      add_keys(tiles, head, t, key_tile, rows);
+      add_keys(tiles, head, t, key_tile, rows, softmax);
     T* o = o_.data + b * o_.batch_stride + first * o_.row_stride + head * shape_.v_head_dim;
     float* lse = lse_ + (b * shape_.heads + head) * shape_.q_length + first;
     for (std::int64_t i = 0; i < rows; ++i)
-      store_row(write_, shape_.v_head_dim, tiles.o + i * v_width(), tiles.maximum[i], tiles.sum[i],
+      store_row(write_, shape_.v_head_dim, tiles.o + i * v_width(), softmax.maximum[i], total(softmax.sum[i]),
                 o + i * o_.row_stride, lse[i]);
   }
 
   void add_keys(const Tiles& tiles, std::int64_t head, std::int64_t query_tile, std::int64_t key_tile,
-                std::int64_t rows) const {
-    const std::int64_t first = key_tile * tile, filled = std::min(tile, shape_.kv_length - first),
-                       columns = rounded_up(filled, lanes), padded = rounded_up(rows, 4);
-    const Coverage covered =
-        coverage(shape_, queries_.range[query_tile], keys_.range[key_tile], columns != filled);
+                std::int64_t rows, RunningSoftmax& softmax) const {
+    const std::int64_t first = key_tile * tile, filled = std::min(tile, shape_.kv_length - first);
+    const Coverage covered = coverage(shape_, queries_.range[query_tile], keys_.range[key_tile], filled < tile);
     if (covered == Coverage::Hidden) return;
     const std::int32_t *queries = queries_.position + query_tile * tile, *keys = keys_.position + first;
-    multiply(padded, columns, shape_.qk_head_dim, {tiles.q, q_width(), 1}, tiles.k + first * shape_.qk_head_dim,
-             tile, tiles.scores, tile, Write::Replace);
+    const Bands parts = bands_of(shape_, covered, rows, rounded_up(filled, lanes), queries, keys);
+    for (std::int64_t g = 0; g < bands; ++g) {
+      const auto [count, begin, end] = parts.band[g];
+      multiply<Into::Replaced>(
+          count, end - begin, shape_.qk_head_dim, {tiles.q + g * lanes * q_width(), q_width(), 1},
+          tiles.k + first * shape_.qk_head_dim + begin, tile, tiles.scores + g * lanes * tile + begin, tile);
+    }
     if (bias_.table)
-      add_bias(bias_, rows, columns, queries, keys, by_distance_ + head * distance_count(bias_), tiles.scores);
-    if (covered == Coverage::Partial) hide(shape_, rows, columns, queries, keys, tiles.scores);
-    for (std::int64_t i = 0; i < rows; ++i)
-      softmax_row(columns, tiles.scores + i * tile, tiles.maximum[i], tiles.sum[i], tiles.o + i * v_width(),
-                  v_width());
-    multiply(padded, v_width(), columns, {tiles.scores, tile, 1}, tiles.v + first * v_width(), v_width(),
-             tiles.o, v_width(), Write::Accumulate);
+      add_bias(bias_, rows, filled, queries, keys, by_distance_ + head * distance_count(bias_), tiles.scores);
+    if (covered == Coverage::Partial) hide(shape_, rows, queries, keys, tiles.scores);
+    add_scores(rows, tiles.scores, softmax);
+    for (std::int64_t g = 0; g < bands; ++g) {
+      const auto [count, begin, end] = parts.band[g];
+      multiply<Into::Scaled>(count, v_width(), end - begin, {tiles.scores + g * lanes * tile + begin, tile, 1},
+                             tiles.v + (first + begin) * v_width(), v_width(), tiles.o + g * lanes * v_width(),
+                             v_width(), softmax.fade + g * lanes);
+    }
   }
 
   const AttentionShape& shape_;

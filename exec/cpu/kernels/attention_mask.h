@@ -81,14 +81,71 @@ inline TiledPositions tile_positions(const std::int32_t* positions, std::int64_t
   return tiled;
 }
 
-// Scores that no query of the tile may see become minus infinity; padding keys always do.
-inline void hide(const AttentionShape& shape, std::int64_t rows, std::int64_t columns,
-                 const std::int32_t* queries, const std::int32_t* keys, float* scores) {
+// A tile's scores by bands of 16 queries, each with the columns that one of its queries sees, in whole vectors;
+// no band is computed beyond them.
+inline constexpr std::int64_t bands = tile / lanes;
+struct Band {
+  std::int64_t rows = 0, begin = 0, end = 0;  // rows a multiple of 4; begin = end: nothing is seen
+};
+struct Bands {
+  Band band[bands];
+};
+
+// The rows of queries that see some of the 16 keys from column `first` on; no others add to the gradients of
+// these keys.
+struct RowRange {
+  std::int64_t begin = 0, end = 0;
+};
+inline RowRange seeing_rows(const Bands& all, std::int64_t first, std::int64_t rows) {
+  RowRange range = {.begin = rows};
+  for (std::int64_t g = 0; g < bands; ++g) {
+    if (first < all.band[g].begin || first >= all.band[g].end) continue;
+    range.begin = std::min(range.begin, g * lanes);
+    range.end = std::min((g + 1) * lanes, rows);
+  }
+  return range;
+}
+
+inline Band seen_columns(const AttentionShape& shape, std::int64_t rows, std::int64_t columns,
+                         const std::int32_t* queries, const std::int32_t* keys) {
+  Band band = {.rows = rounded_up(rows, 4), .begin = columns};
+  Visible seen = visible(shape, queries[0]);
+  for (std::int64_t i = 1; i < rows; ++i) {
+    const Visible row = visible(shape, queries[i]);
+    seen = {std::min(seen.after, row.after), std::max(seen.last, row.last)};
+  }
+  for (std::int64_t first = 0; first < columns; first += lanes) {
+    bool any = false;
+    for (std::int64_t j = first; j < first + lanes; ++j) any |= keys[j] > seen.after && keys[j] <= seen.last;
+    if (!any) continue;
+    band.begin = std::min(band.begin, first);
+    band.end = first + lanes;
+  }
+  if (band.end == 0) band.begin = 0;
+  return band;
+}
+
+inline Bands bands_of(const AttentionShape& shape, Coverage covered, std::int64_t rows, std::int64_t columns,
+                      const std::int32_t* queries, const std::int32_t* keys) {
+  Bands all;
+  for (std::int64_t g = 0; g < bands; ++g) {
+    const std::int64_t left = std::min(rows - g * lanes, lanes);
+    if (left <= 0) break;
+    all.band[g] = covered == Coverage::Whole ? Band{rounded_up(left, 4), 0, columns}
+                                             : seen_columns(shape, left, columns, queries + g * lanes, keys);
+  }
+  return all;
+}
+
+// In a tile of scores, [rows, 64], those that a query may not see become minus infinity; padding keys always
+// do.
+inline void hide(const AttentionShape& shape, std::int64_t rows, const std::int32_t* queries,
+                 const std::int32_t* keys, float* scores) {
   for (std::int64_t i = 0; i < rows; ++i) {
     const Visible seen = visible(shape, queries[i]);
     float* row = scores + i * tile;
 #pragma omp simd
-    for (std::int64_t j = 0; j < columns; ++j)
+    for (std::int64_t j = 0; j < tile; ++j)
       row[j] = keys[j] > seen.after && keys[j] <= seen.last ? row[j] : minus_infinity;
   }
 }

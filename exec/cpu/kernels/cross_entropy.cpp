@@ -20,7 +20,7 @@ template <class T>
 float row_maximum(std::int64_t columns, const T* logits) {
   float maximum = -std::numeric_limits<float>::infinity();
 #pragma omp simd reduction(max : maximum)
-  for (std::int64_t j = 0; j < columns; ++j) maximum = std::max(maximum, to_float(logits[j]));
+  for (std::int64_t j = 0; j < columns; ++j) maximum = larger(maximum, to_float(logits[j]));
   return maximum;
 }
 

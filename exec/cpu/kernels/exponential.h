@@ -5,12 +5,16 @@
 
 namespace tandem::cpu {
 
+// By value: a loop over std::max, which takes references, stays scalar code with GCC 12.
+inline float larger(float a, float b) { return a > b ? a : b; }
+inline float smaller(float a, float b) { return a < b ? a : b; }
+
 // 2^(whole + part) with |part| <= 1/2: a polynomial for 2^part (least maximum of the relative error, 9e-8), the
 // whole number added to its exponent. Exactly 0 below -80, so that no denormals arise, and finite above.
 inline float exponential(float x) {
   constexpr float log2_e = 1.44269504f;
   constexpr float round_to_whole = 12582912.0f;  // 1.5 2^23: the fraction falls off the end of the mantissa
-  const float limited = x < -80.0f ? -80.0f : x > 88.0f ? 88.0f : x;
+  const float limited = smaller(larger(x, -80.0f), 88.0f);
   const float power = limited * log2_e;
   const float shifted = power + round_to_whole;
   const float part = power - (shifted - round_to_whole);

@@ -84,7 +84,7 @@ void softmax_row(const AttentionShape& s, Visible seen, T* row) {
   };
   float top = minus_infinity, sum = 0;
 #pragma omp simd reduction(max : top)
-  for (std::int64_t j = 0; j < s.kv_length; ++j) top = std::max(top, score(j));
+  for (std::int64_t j = 0; j < s.kv_length; ++j) top = larger(top, score(j));
   const float shift = top == minus_infinity ? 0 : top;
 #pragma omp simd reduction(+ : sum)
   for (std::int64_t j = 0; j < s.kv_length; ++j) sum += exponential(score(j) - shift);

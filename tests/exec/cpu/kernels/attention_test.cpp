@@ -18,6 +18,8 @@ Results<T> run(const AttentionOperands<T>& a) {
   Results<T> r{filled<T>(a.o_count(), 5), filled<T>(a.q_count(), 5), filled<T>(a.k_count(), 5),
                filled<T>(a.v_count(), 5), filled<float>(a.lse_count(), 5)};
   Scratch scratch;
+  // Nothing that is left in working memory may reach a result.
+  std::fill_n(scratch.floats(1 << 20), 1 << 20, NAN);
   const auto q = a.q_heads(a.q.data());
   const auto k = a.k_heads(a.k.data());
   const auto v = a.v_heads(a.v.data()), d_o = a.o_heads(a.d_o.data());

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
@@ -137,6 +138,7 @@ void write_checkpoint_index(const std::string& folder, const CheckpointIndex& in
                      {"plan", meta.plan},
                      {"files", std::move(files)}};
   const std::string path = folder + "/index.json";
+  errno = EIO;  // where the stream fails without a call that says why
   std::ofstream out(path, std::ios::binary | std::ios::trunc);
   out << root.dump(1) << '\n';
   out.close();

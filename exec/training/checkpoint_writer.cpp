@@ -42,12 +42,16 @@ std::vector<CheckpointFile> finished_files(const std::string& folder, std::uint3
     if (!fs::exists(path, error)) continue;
     const auto footer = read_footer(path);
     if (!footer) throw BackendError(fmt::format("checkpoint: {} is not complete", path));
-    files.push_back({file_name(rank), fs::file_size(path), footer->checksum});
+    const std::uintmax_t bytes = fs::file_size(path, error);
+    if (error) fail("stat", path, error);
+    files.push_back({file_name(rank), bytes, footer->checksum});
     names.insert(file_name(rank));
   }
   std::vector<std::string> strangers;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
     if (!names.contains(entry.path().filename().string())) strangers.push_back(entry.path().string());
+  if (error) fail("list", folder, error);
   for (const std::string& path : strangers) remove(path);
   return files;
 }

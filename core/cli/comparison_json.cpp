@@ -117,6 +117,9 @@ std::string comparison_json(const Comparison& comparison, const std::string& fil
   result["memory"]["peak_bytes"] = json(comparison.memory.total);
   for (std::size_t i = 0; i < comparison.memory.classes.size(); ++i)
     result["memory"][std::string(name(static_cast<BufferClass>(i)))] = json(comparison.memory.classes[i]);
+  result["losses"] = {{"steps", comparison.losses.steps},
+                      {"equal", comparison.losses.equal},
+                      {"largest_difference", comparison.losses.largest}};
   result["explanations"] = json_of_explanations(comparison);
   result["tasks"] = {{"matched", comparison.tasks.size()},
                      {"spans_matched_a", comparison.spans_matched_a},

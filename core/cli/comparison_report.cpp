@@ -28,6 +28,7 @@ class Writer {
     lanes();
     stages();
     memory();
+    losses();
     tasks();
     if (marked_)
       out_.line(out_.styled("~ no more than the steps of one run differ among themselves", Style::Dim));
@@ -274,6 +275,17 @@ class Writer {
     add(rows.back(), c_.memory.total);
     title("memory", " of the rank that holds most, at its peak");
     out_.add(table(rows, right));
+    out_.line();
+  }
+
+  void losses() {
+    const LossComparison& losses = c_.losses;
+    if (losses.steps == 0) return;
+    const std::string steps =
+        fmt::format("  {} {} in both: ", losses.steps, losses.steps == 1 ? "step" : "steps");
+    title("losses", steps + (losses.equal ? "equal bit for bit"
+                                          : fmt::format("they differ by up to {:.3g}, from step {} on",
+                                                        losses.largest, losses.first_step)));
     out_.line();
   }
 

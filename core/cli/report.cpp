@@ -38,6 +38,13 @@ void write_head(const RunRecord& record, Output& out) {
   out.line();
 }
 
+// A record of a run that goes on, or that failed, says so before any number.
+void write_state_of_run(const RecordHeader& header, Output& out) {
+  if (header.state == RunState::Finished) return;
+  out.line(out.styled(state_text(header.state, header.failure), Style::Bad));
+  out.line();
+}
+
 void write_speed(const RunRecord& record, const Summary& summary, Output& out) {
   const auto step = summary["step_time_s"];
   std::string line = fmt::format("step {}", step ? text(Seconds(*step)) : "of unknown length");
@@ -158,6 +165,7 @@ void write_cost(const RunRecord& record, const Summary& summary, Output& out) {
 void write_report(const RunRecord& record, const ReportOptions& options, Output& out) {
   const Summary summary{record.summary};
   write_head(record, out);
+  write_state_of_run(record.header, out);
   write_speed(record, summary, out);
   if (!record.spans.empty()) write_parts(mean_parts(record), out);
   write_worst_memory(record, summary, out);
@@ -180,6 +188,8 @@ std::string summary_json(const RunRecord& record) {
   json["program_version"] = record.header.program_version;
   json["scenario_digest"] = record.header.scenario_digest;
   json["seed"] = record.header.seed;
+  if (record.header.state != RunState::Finished)
+    json["state"] = state_text(record.header.state, record.header.failure);
   for (const auto& [key, value] : record.summary) {
     if (key == "fits")
       json[key] = value != 0;

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "core/compare/compare_losses.h"
 #include "core/compare/compare_memory.h"
 #include "core/compare/compare_steps.h"
 #include "core/compare/explanation.h"
@@ -49,6 +50,7 @@ Comparison compare(const RunRecord& a, const RunRecord& b) {
   result.same = sameness(a.header, b.header);
   compare_steps(sums_a, sums_b, result);
   compare_memory(a, b, result);
+  result.losses = compare_losses(a, b);
   match_tasks(a, kinds_a, b, kinds_b, result);
   result.explanations = explanations(result);
   check_comparison(result);

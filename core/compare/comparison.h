@@ -106,6 +106,14 @@ struct MemoryPeak {
   std::array<Compared<Bytes>, static_cast<std::size_t>(BufferClass::Count)> classes{};  // at that moment
 };
 
+// Of the steps, warm-up and all, for which both records have a loss.
+struct LossComparison {
+  std::size_t steps = 0;
+  bool equal = true;             // bit for bit
+  double largest = 0;            // difference; infinite where one loss alone is not a number
+  std::uint32_t first_step = 0;  // that differs
+};
+
 // A part of the difference between the steps. All changes together are the difference of the steps, but for
 // what medians of parts do not add up to.
 struct Explanation {
@@ -130,6 +138,7 @@ struct Comparison {
   std::vector<StageTime> stages;
   std::vector<KindTime> kinds;  // largest change first
   MemoryPeak memory;
+  LossComparison losses;
   std::vector<Explanation> explanations;  // largest change first
 
   std::vector<std::string> labels;

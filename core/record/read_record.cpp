@@ -121,6 +121,18 @@ std::uint64_t parsed_number(const std::string& path, const std::string& key, con
   return value;
 }
 
+void read_state(const std::string& path, const std::string& value, RecordHeader& header) {
+  constexpr std::string_view failed = "failed: ";
+  if (value == "running") {
+    header.state = RunState::Running;
+  } else if (value.starts_with(failed)) {
+    header.state = RunState::Failed;
+    header.failure = value.substr(failed.size());
+  } else {
+    refuse(path, fmt::format("is a damaged record: header state = \"{}\"", value));
+  }
+}
+
 void read_header(Database& database, const std::string& path, RunRecord& record) {
   RecordHeader& header = record.header;
   std::map<std::string, std::string> entries;
@@ -145,10 +157,8 @@ void read_header(Database& database, const std::string& path, RunRecord& record)
       header.cluster = value;
     else if (key == "plan")
       header.plan = value;
-    else if (key == "state" && value == "running")
-      header.state = RunState::Running;
-    else if (key == "state" && value.starts_with("failed: "))
-      header.state = RunState::Failed, header.failure = value.substr(std::string_view("failed: ").size());
+    else if (key == "state")
+      read_state(path, value, header);
     else if (key == "warmup_steps")
       record.warmup_steps = static_cast<std::uint32_t>(
           parsed_number(path, key, value, std::numeric_limits<std::uint32_t>::max()));

@@ -108,6 +108,14 @@ TEST(Report, JsonHasStableKeysAndTruthValues) {
   EXPECT_EQ(json["devices"], 16);
   EXPECT_EQ(json["fidelity"], "estimate");
 }
+TEST(Report, OfARunThatFailedSaysWhyBeforeAnyNumber) {
+  RunRecord record = quickstart();
+  record.header.state = RunState::Failed;
+  record.header.failure = "rank 3 was killed";
+  const std::string text = report(record);
+  EXPECT_LT(text.find("failed: rank 3 was killed"), text.find("step "));
+  EXPECT_EQ(nlohmann::json::parse(summary_json(record))["state"], "failed: rank 3 was killed");
+}
 TEST(Report, RerunsAreEqual) { EXPECT_EQ(predicted("llama-3.1-8b-2xdgx-h100").summary, quickstart().summary); }
 
 TEST(Digest, MeetsThePublishedVectors) {  // FIPS 180-4 examples

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/core/compare/two_ranks.h"
 #include "tests/support/random_record.h"
 
@@ -144,6 +146,24 @@ TEST(Compare, MemoryIsThatOfTheFullestRankAtItsPeak) {
 }
 TEST(Compare, MemoryThatARecordDoesNotHaveIsNotZero) {
   EXPECT_EQ(compare(two_ranks(), two_ranks()).memory.total.a.steps, 0u);
+}
+TEST(Compare, LossesAreThoseOfTheStepsThatBothHave) {
+  RunRecord a = two_ranks(), b = two_ranks();
+  a.losses = {{0, 10}, {1, 9}, {2, 8}};
+  b.losses = {{1, 9}, {2, 8.5}, {3, 7}};
+  const LossComparison losses = compare(a, b).losses;
+  EXPECT_EQ(losses.steps, 2u);
+  EXPECT_FALSE(losses.equal);
+  EXPECT_EQ(losses.largest, 0.5);
+  EXPECT_EQ(losses.first_step, 2u);
+}
+TEST(Compare, LossesOfOneRunAreEqualBitForBitAlsoWhereTheyAreNoNumbers) {
+  RunRecord record = two_ranks();
+  record.losses = {{0, 10}, {1, std::nan("")}};
+  EXPECT_TRUE(compare(record, record).losses.equal);
+  RunRecord other = record;
+  other.losses[1].second = 3;
+  EXPECT_TRUE(std::isinf(compare(record, other).losses.largest));
 }
 TEST(Compare, KnowsPredictionsFromMeasurements) {
   const RunRecord predicted = two_ranks(), measured = two_ranks({{}}, {.backend = "cpu"});

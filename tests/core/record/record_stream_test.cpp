@@ -120,6 +120,12 @@ TEST_F(RecordStreamFile, SaysWhyTheRunFailed) {
   EXPECT_EQ(read.header.failure, "rank 3 was killed in L2.mlp.up");
   EXPECT_EQ(read.spans, pieces.steps[0].spans);
 }
+TEST_F(RecordStreamFile, OfNoKnownStateIsDamaged) {
+  write_record(pieces.whole, file);
+  sqlite::Database(file, sqlite::Database::Mode::Write)
+      .execute("INSERT INTO header VALUES('state', 'resting')");
+  EXPECT_THROW(read_record(file), InputError);
+}
 TEST_F(RecordStreamFile, ThatIsLeftWithoutAnEndSaysSo) {
   { RecordStream(file, pieces.head).append(pieces.steps[0]); }
   EXPECT_EQ(read_record(file).header.failure, "left unfinished");

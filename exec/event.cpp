@@ -10,8 +10,8 @@ void Event::finish(State state) {
 }
 
 bool Event::wait() const {
-  // Most waits are short or long: 20 us of looking spare the short ones the price of sleeping and waking.
-  constexpr Nanoseconds spin = 20'000;
+  // Most waits are short or long: looking for a moment spares the short ones the price of sleeping and waking.
+  constexpr Nanoseconds spin = 5'000;
   State seen = state();
   if (seen == State::Unset) {
     for (const Nanoseconds end = now() + spin; seen == State::Unset && now() < end; seen = state())

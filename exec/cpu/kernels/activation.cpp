@@ -56,7 +56,7 @@ void with(Activation activation, const F& f) {
 template <class T>
 void activation_forward(Activation activation, std::int64_t count, const T* x, T* y) {
   with(activation, [&](auto act) {
-    for_chunks(count, 8, [&](int, std::int64_t begin, std::int64_t end) {
+    for_chunks(count, 8, [=](int, std::int64_t begin, std::int64_t end) {
 #pragma omp simd
       for (std::int64_t i = begin; i < end; ++i) y[i] = rounded<T>(act.value(to_float(x[i])));
     });
@@ -66,7 +66,7 @@ void activation_forward(Activation activation, std::int64_t count, const T* x, T
 template <class T>
 void activation_backward(Activation activation, std::int64_t count, const T* x, const T* dy, T* dx) {
   with(activation, [&](auto act) {
-    for_chunks(count, 8, [&](int, std::int64_t begin, std::int64_t end) {
+    for_chunks(count, 8, [=](int, std::int64_t begin, std::int64_t end) {
 #pragma omp simd
       for (std::int64_t i = begin; i < end; ++i)
         dx[i] = rounded<T>(to_float(dy[i]) * act.slope(to_float(x[i])));
@@ -77,7 +77,7 @@ void activation_backward(Activation activation, std::int64_t count, const T* x, 
 template <class T>
 void gated_activation_forward(Activation activation, std::int64_t rows, std::int64_t width, const T* x, T* y) {
   with(activation, [&](auto act) {
-    for_chunks(rows, 8 * width, [&](int, std::int64_t begin, std::int64_t end) {
+    for_chunks(rows, 8 * width, [=](int, std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         const T *gate = x + 2 * i * width, *up = gate + width;
         T* out = y + i * width;
@@ -93,7 +93,7 @@ template <class T>
 void gated_activation_backward(Activation activation, std::int64_t rows, std::int64_t width, const T* x,
                                const T* dy, T* dx) {
   with(activation, [&](auto act) {
-    for_chunks(rows, 8 * width, [&](int, std::int64_t begin, std::int64_t end) {
+    for_chunks(rows, 8 * width, [=](int, std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         const T *gate = x + 2 * i * width, *up = gate + width, *gradient = dy + i * width;
         T *dgate = dx + 2 * i * width, *dup = dgate + width;

@@ -44,7 +44,7 @@ std::optional<dnnl::matmul::primitive_desc> find_product(const dnnl::engine& eng
 }
 
 float* widen(Matrix<const Bf16> from, float* to) {
-  for_chunks(from.rows, from.columns, [&](int, std::int64_t begin, std::int64_t end) {
+  for_chunks(from.rows, from.columns, [=](int, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const Bf16* row = from.row(i);
 #pragma omp simd
@@ -55,7 +55,7 @@ float* widen(Matrix<const Bf16> from, float* to) {
 }
 
 void narrow(const float* from, Write write, Matrix<Bf16> to) {
-  for_chunks(to.rows, to.columns, [&](int, std::int64_t begin, std::int64_t end) {
+  for_chunks(to.rows, to.columns, [=](int, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       Bf16* row = to.row(i);
       for (std::int64_t j = 0; j < to.columns; ++j) {

@@ -38,7 +38,7 @@ template <class T>
 void local_max_sum_target(const LogitShard& shard, const T* logits, const std::int32_t* targets, float* maximum,
                           float* sum, float* target) {
   const std::int64_t columns = word_columns(shard);
-  for_chunks(shard.rows, 8 * shard.columns, [&](int, std::int64_t begin, std::int64_t end) {
+  for_chunks(shard.rows, 8 * shard.columns, [=](int, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const T* row = logits + i * shard.columns;
       maximum[i] = row_maximum(columns, row);
@@ -71,7 +71,7 @@ template <class T>
 void cross_entropy_backward(const LogitShard& shard, const T* logits, const std::int32_t* targets,
                             const float* maximum, const float* sum, float scale, T* gradient) {
   const std::int64_t columns = word_columns(shard);
-  for_chunks(shard.rows, 8 * shard.columns, [&](int, std::int64_t begin, std::int64_t end) {
+  for_chunks(shard.rows, 8 * shard.columns, [=](int, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const T* row = logits + i * shard.columns;
       T* out = gradient + i * shard.columns;

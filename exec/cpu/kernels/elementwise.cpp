@@ -11,7 +11,7 @@ namespace {
 // y[i] = f(i) for all i, vectorised.
 template <class T, class F>
 void for_each(std::int64_t count, T* y, const F& f) {
-  for_chunks(count, 1, [&](int, std::int64_t begin, std::int64_t end) {
+  for_chunks(count, 1, [=](int, std::int64_t begin, std::int64_t end) {
 #pragma omp simd
     for (std::int64_t i = begin; i < end; ++i) y[i] = rounded<T>(f(i));
   });
@@ -36,7 +36,7 @@ void add_in_place(std::int64_t count, const From* x, To* y) {
 
 template <class T>
 void add_bias(std::int64_t rows, std::int64_t width, const T* bias, T* y) {
-  for_chunks(rows, width, [&](int, std::int64_t begin, std::int64_t end) {
+  for_chunks(rows, width, [=](int, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       T* row = y + i * width;
 #pragma omp simd
@@ -52,7 +52,7 @@ void copy(std::int64_t count, const From* x, To* y) {
 
 template <class T>
 void fill_zero(std::int64_t count, T* y) {
-  for_chunks(count, 1, [&](int, std::int64_t begin, std::int64_t end) { std::fill(y + begin, y + end, T{}); });
+  for_chunks(count, 1, [=](int, std::int64_t begin, std::int64_t end) { std::fill(y + begin, y + end, T{}); });
 }
 
 template <class T>
@@ -62,7 +62,7 @@ void scale(std::int64_t count, float factor, const T* x, T* y) {
 
 template <class T>
 void scale_rows(std::int64_t rows, std::int64_t width, const T* x, const T* factors, T* y) {
-  for_chunks(rows, width, [&](int, std::int64_t begin, std::int64_t end) {
+  for_chunks(rows, width, [=](int, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const float factor = to_float(factors[i]);
 #pragma omp simd
@@ -74,7 +74,7 @@ void scale_rows(std::int64_t rows, std::int64_t width, const T* x, const T* fact
 template <class T>
 void scale_rows_backward(std::int64_t rows, std::int64_t width, const T* x, const T* factors, const T* dy,
                          T* dx, T* dfactors) {
-  for_chunks(rows, width, [&](int, std::int64_t begin, std::int64_t end) {
+  for_chunks(rows, width, [=](int, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const float factor = to_float(factors[i]);
       float product = 0;

@@ -9,7 +9,7 @@ template <class T>
 void embedding_forward(const TableShard& shard, std::int64_t count, const std::int32_t* ids, const T* table,
                        Write write, T* y) {
   const std::int64_t n = shard.width;
-  for_chunks(count, n, [&](int, std::int64_t begin, std::int64_t end) {
+  for_chunks(count, n, [=](int, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t row = ids[i] - shard.first_row;
       const bool here = row >= 0 && row < shard.rows;
@@ -30,7 +30,7 @@ void embedding_backward(const TableShard& shard, std::int64_t count, const std::
   const std::int64_t n = shard.width;
   // Each chunk owns the rows of one remainder, so that frequent ids, which are often neighbours, spread over
   // chunks.
-  for_chunks(chunk_count, count * n / chunk_count, [&](int chunk, std::int64_t, std::int64_t) {
+  for_chunks(chunk_count, count * n / chunk_count, [=](int chunk, std::int64_t, std::int64_t) {
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t row = ids[i] - shard.first_row;
       if (row < 0 || row >= shard.rows || row % chunk_count != chunk) continue;

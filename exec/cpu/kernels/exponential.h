@@ -5,17 +5,16 @@
 
 namespace tandem::cpu {
 
-// By value: a loop over std::max, which takes references, stays scalar code with GCC 12.
-inline float larger(float a, float b) { return a > b ? a : b; }
-inline float smaller(float a, float b) { return a < b ? a : b; }
+// By value: a loop over std::max, which takes references, stays scalar code with GCC 12. Of a NaN, `a` is
+// given.
+inline float larger(float a, float b) { return a < b ? b : a; }
 
-// 2^(whole + part) with |part| <= 1/2: a polynomial for 2^part (least maximum of the relative error, 9e-8), the
-// whole number added to its exponent. Exactly 0 below -80, so that no denormals arise, and finite above.
+// For x up to 88: 2^(whole + part) with |part| <= 1/2, a polynomial for 2^part (least maximum of the relative
+// error, 9e-8) and the whole number added to its exponent. Exactly 0 below -80, so that no denormals arise.
 inline float exponential(float x) {
   constexpr float log2_e = 1.44269504f;
   constexpr float round_to_whole = 12582912.0f;  // 1.5 2^23: the fraction falls off the end of the mantissa
-  const float limited = smaller(larger(x, -80.0f), 88.0f);
-  const float power = limited * log2_e;
+  const float power = larger(x, -80.0f) * log2_e;
   const float shifted = power + round_to_whole;
   const float part = power - (shifted - round_to_whole);
   float p = 1.3264668e-3f;
@@ -29,6 +28,10 @@ inline float exponential(float x) {
   return x < -80.0f ? 0.0f : value;
 }
 
-inline float sigmoid(float x) { return 1 / (1 + exponential(-x)); }
+// Through the exponential of -|x|, which cannot overflow.
+inline float sigmoid(float x) {
+  const float small = exponential(x < 0 ? x : -x);
+  return (x < 0 ? small : 1.0f) / (1 + small);
+}
 
 }  // namespace tandem::cpu

@@ -34,7 +34,7 @@ Matrix<T> rows_of(Matrix<T> m, const RowGroup& group) {
 // y [rows, out] += bias in each row.
 template <class T>
 void add_rows(const T* bias, Matrix<T> y) {
-  for_chunks(y.rows, y.columns, [&](int, std::int64_t begin, std::int64_t end) {
+  for_chunks(y.rows, y.columns, [=](int, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       T* row = y.row(i);
 #pragma omp simd
@@ -80,7 +80,7 @@ void bias_gradient(Matrix<const T> dy, float* dbias, Scratch& scratch) {
   const std::int64_t n = dy.columns;
   float* partial = scratch.floats(static_cast<std::size_t>(n * chunk_count));
   std::fill_n(partial, n * chunk_count, 0.0f);
-  for_chunks(dy.rows, n, [&](int chunk, std::int64_t begin, std::int64_t end) {
+  for_chunks(dy.rows, n, [=](int chunk, std::int64_t begin, std::int64_t end) {
     float* sum = partial + chunk * n;
     for (std::int64_t i = begin; i < end; ++i) {
       const T* row = dy.row(i);

@@ -72,7 +72,7 @@ void row_backward(const NormShape& shape, const T* x, const T* weight, const T* 
 template <class T>
 void norm_forward(const NormShape& shape, const T* x, const T* weight, const T* bias, T* y) {
   const std::int64_t n = shape.width;
-  for_chunks(shape.rows, n, [&](int, std::int64_t begin, std::int64_t end) {
+  for_chunks(shape.rows, n, [=](int, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const T* in = x + i * n;
       T* out = y + i * n;
@@ -97,7 +97,7 @@ void norm_backward(const NormShape& shape, const T* x, const T* weight, const T*
   float* partial =
       scratch.floats(static_cast<std::size_t>(2 * n * chunk_count));  // [chunk][dweight, dbias][width]
   std::fill_n(partial, 2 * n * chunk_count, 0.0f);
-  for_chunks(shape.rows, n, [&](int chunk, std::int64_t begin, std::int64_t end) {
+  for_chunks(shape.rows, n, [=](int chunk, std::int64_t begin, std::int64_t end) {
     float* of_weight = partial + 2 * n * chunk;
     for (std::int64_t i = begin; i < end; ++i)
       row_backward(shape, x + i * n, weight, dy + i * n, write, dx + i * n, of_weight, of_weight + n);

@@ -11,7 +11,7 @@ namespace {
 // f(i) gives the new master weight, which is stored once, and once more as bf16 where a working copy is kept.
 template <class F>
 void update(std::int64_t count, float* master, Bf16* working, const F& f) {
-  for_chunks(count, 1, [&](int, std::int64_t begin, std::int64_t end) {
+  for_chunks(count, 1, [=](int, std::int64_t begin, std::int64_t end) {
     if (working) {
 #pragma omp simd
       for (std::int64_t i = begin; i < end; ++i) {
@@ -24,6 +24,13 @@ void update(std::int64_t count, float* master, Bf16* working, const F& f) {
       for (std::int64_t i = begin; i < end; ++i) master[i] = f(i);
     }
   });
+}
+
+double squares(const float* x, std::int64_t count) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t i = 0; i < count; ++i) sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  return sum;
 }
 
 }  // namespace
@@ -56,15 +63,13 @@ void sgd(const Sgd& options, std::int64_t count, const float* gradient, float* m
 }
 
 double sum_of_squares(std::int64_t count, const float* x) {
-  double partial[chunk_count] = {};
-  for_chunks(count, 1, [&](int chunk, std::int64_t begin, std::int64_t end) {
-    double sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (std::int64_t i = begin; i < end; ++i) sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
-    partial[chunk] = sum;
+  double partials[chunk_count] = {};
+  double* partial = partials;
+  for_chunks(count, 1, [=](int chunk, std::int64_t begin, std::int64_t end) {
+    partial[chunk] = squares(x + begin, end - begin);
   });
   double sum = 0;
-  for (const double part : partial) sum += part;
+  for (const double part : partials) sum += part;
   return sum;
 }
 

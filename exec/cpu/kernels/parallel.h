@@ -28,10 +28,11 @@ void for_chunks(std::int64_t count, std::int64_t work_per_item, const F& f) {
 #pragma omp parallel if (worth_it)
   {
     flush_denormals();
+    const F mine = f;
 #pragma omp for schedule(static)
     for (int chunk = 0; chunk < chunk_count; ++chunk) {
       const Range range = chunk_range(count, chunk);
-      if (range.begin < range.end) f(chunk, range.begin, range.end);
+      if (range.begin < range.end) mine(chunk, range.begin, range.end);
     }
   }
 }

@@ -54,7 +54,7 @@ void rotate(const RotaryShape& shape, double direction, const std::int32_t* posi
     const double exponent = -2.0 * static_cast<double>(j) / static_cast<double>(shape.rotary_dim);
     frequency[j] = direction * std::pow(static_cast<double>(shape.base), exponent) / (2 * std::numbers::pi);
   }
-  for_chunks(shape.rows, width, [&](int chunk, std::int64_t begin, std::int64_t end) {
+  for_chunks(shape.rows, width, [=](int chunk, std::int64_t begin, std::int64_t end) {
     float *cosine = memory + 2 * half * (chunk + 1), *sine = cosine + half;
     for (std::int64_t i = begin; i < end; ++i) {
       const double position = positions[i];

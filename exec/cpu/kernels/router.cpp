@@ -29,7 +29,7 @@ template <class T>
 void choose_experts(const RouterShape& shape, const T* logits, std::int32_t* experts, float* weights) {
   check(shape.top_k <= shape.experts, "top_k experts exist");
   const std::int64_t k = shape.top_k;
-  for_chunks(shape.rows, shape.experts * k, [&](int, std::int64_t begin, std::int64_t end) {
+  for_chunks(shape.rows, shape.experts * k, [=](int, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const T* row = logits + i * shape.experts;
       std::int32_t* chosen = experts + i * k;
@@ -48,7 +48,7 @@ template <class T>
 void router_backward(const RouterShape& shape, const std::int32_t* experts, const float* weights,
                      const float* dweights, T* dlogits) {
   const std::int64_t k = shape.top_k;
-  for_chunks(shape.rows, shape.experts, [&](int, std::int64_t begin, std::int64_t end) {
+  for_chunks(shape.rows, shape.experts, [=](int, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       T* row = dlogits + i * shape.experts;
       std::fill_n(row, shape.experts, T{});

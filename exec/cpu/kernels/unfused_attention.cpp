@@ -76,21 +76,21 @@ void multiply_heads(std::int64_t batch, float alpha, Transpose transpose_a, Head
   });
 }
 
-template <class T>
-void softmax_row(const AttentionShape& s, Visible seen, T* row) {
-  const auto score = [&](std::int64_t j) {
-    const std::int32_t key = position(s.kv_positions, j);
-    return key > seen.after && key <= seen.last ? to_float(row[j]) : minus_infinity;
+// `key` gives the position of the j-th key.
+template <class T, class Key>
+void softmax_row(std::int64_t columns, Visible seen, Key key, T* row) {
+  const auto score = [=](std::int64_t j) {
+    return key(j) > seen.after && key(j) <= seen.last ? to_float(row[j]) : minus_infinity;
   };
   float top = minus_infinity, sum = 0;
 #pragma omp simd reduction(max : top)
-  for (std::int64_t j = 0; j < s.kv_length; ++j) top = larger(top, score(j));
+  for (std::int64_t j = 0; j < columns; ++j) top = larger(top, score(j));
   const float shift = top == minus_infinity ? 0 : top;
 #pragma omp simd reduction(+ : sum)
-  for (std::int64_t j = 0; j < s.kv_length; ++j) sum += exponential(score(j) - shift);
+  for (std::int64_t j = 0; j < columns; ++j) sum += exponential(score(j) - shift);
   const float inverse = sum > 0 ? 1 / sum : 0;
 #pragma omp simd
-  for (std::int64_t j = 0; j < s.kv_length; ++j) row[j] = rounded<T>(exponential(score(j) - shift) * inverse);
+  for (std::int64_t j = 0; j < columns; ++j) row[j] = rounded<T>(exponential(score(j) - shift) * inverse);
 }
 
 template <class T>
@@ -129,9 +129,19 @@ void attention_scores(const AttentionShape& s, const RelativeBias& bias, Heads<c
 
 template <class T>
 void attention_softmax(const AttentionShape& s, T* scores) {
-  for_chunks(s.batch * s.heads * s.q_length, 8 * s.kv_length, [&](int, std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i)
-      softmax_row(s, visible(s, position(s.q_positions, i % s.q_length)), scores + i * s.kv_length);
+  for_chunks(s.batch * s.heads * s.q_length, 8 * s.kv_length, [=](int, std::int64_t begin, std::int64_t end) {
+    const std::int32_t* positions = s.kv_positions;
+    for (std::int64_t i = begin; i < end; ++i) {
+      const Visible seen = visible(s, position(s.q_positions, i % s.q_length));
+      T* row = scores + i * s.kv_length;
+      if (positions) {
+        softmax_row(
+            s.kv_length, seen, [=](std::int64_t j) { return positions[j]; }, row);
+      } else {
+        softmax_row(
+            s.kv_length, seen, [](std::int64_t j) { return static_cast<std::int32_t>(j); }, row);
+      }
+    }
   });
 }
 

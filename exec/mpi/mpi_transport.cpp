@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "core/problem/problem.h"
 #include "exec/communicate/slots.h"
 #include "exec/mpi/mpi_call.h"
+#include "exec/mpi/patience.h"
 
 namespace tandem {
 namespace {
@@ -82,15 +82,14 @@ class MpiTransport final : public Transport {
     throw_if_given_up();
     MpiMessage& message = messages_[request.index];
     const bool moved = take_finished(message) | post(message);
+    if (moved) patience_.renew();
     if (message.finished < message.segments) return moved ? Advance::Moved : Advance::Blocked;
     messages_.give_back(request.index);
     return Advance::Done;
   }
 
   Signal& signal() override { return signal_; }
-  // Messages move only inside MPI's calls, so that nobody could end a sleep; yielding leaves the core to
-  // others.
-  void wait(std::uint32_t, Nanoseconds) override { std::this_thread::yield(); }
+  void wait(std::uint32_t seen, Nanoseconds until) override { patience_.wait(signal_, seen, until); }
   void give_up(std::string_view reason) noexcept override {
     if (reason_.empty()) reason_ = reason;
   }
@@ -176,6 +175,7 @@ class MpiTransport final : public Transport {
   MPI_Comm comm_ = MPI_COMM_NULL;
   std::uint32_t rank_ = 0, ranks_ = 0, highest_tag_ = 32767;  // the least that MPI promises
   Signal signal_;
+  Patience patience_;  // messages move only inside MPI's calls: nobody could end a sleep
   Slots<MpiMessage> messages_;
   std::uint64_t next_number_ = 0;
   std::string reason_;

@@ -21,10 +21,10 @@ std::string ratio_text(double deviation);                           // "+12.3 %"
 
 template <class Q>
 std::string deviation_text(const Compared<Q>& value) {
-  if (value.a.steps == 0) return "B alone";
-  if (value.b.steps == 0) return "A alone";
-  const auto deviation = value.deviation();
-  return deviation ? ratio_text(*deviation) : "-";
+  const bool in_a = value.a.steps > 0 && number(value.a.median) != 0,
+             in_b = value.b.steps > 0 && number(value.b.median) != 0;
+  if (in_a && in_b) return ratio_text(*value.deviation());
+  return in_a ? "A alone" : in_b ? "B alone" : "-";
 }
 
 // Values of A and B ("-" where one has none) and the deviation.

@@ -82,6 +82,12 @@ TEST(ComparisonJson, HasSecondsFractionsAndWhatIsMissingAsNull) {
   EXPECT_TRUE(json["memory"]["peak_bytes"]["a"].is_null());
   EXPECT_EQ(json["tasks"]["matched"], 16);
 }
+TEST(ComparisonCells, SayWhichRunAloneHasATime) {
+  const Sampled<Seconds> some{Seconds(1), {}, 1}, none{{}, {}, 1}, absent;
+  EXPECT_EQ(deviation_text(Compared<Seconds>{some, none}), "A alone");
+  EXPECT_EQ(deviation_text(Compared<Seconds>{absent, some}), "B alone");
+  EXPECT_EQ(deviation_text(Compared<Seconds>{none, absent}), "-");
+}
 TEST(ComparisonCells, AreShortAndSigned) {
   EXPECT_EQ(ratio_text(0.1234), "+12.3 %");
   EXPECT_EQ(ratio_text(-0.0001), "-0.0 %");

@@ -23,13 +23,12 @@ TEST(MpiCollectives, GiveWhatTheirDefinitionSays) {
 }
 
 TEST(MpiCollectives, CutLargeMessagesInSegments) {
-  for (const CollectiveKind kind :
-       {CollectiveKind::AllReduce, CollectiveKind::Broadcast, CollectiveKind::Shift})
-    expect_collective(*world, {kind, Algorithm::Tree, 2'000'003});
+  for (const CollectiveKind kind : {CollectiveKind::AllReduce, CollectiveKind::Shift})
+    expect_collective(*world, {kind, Algorithm::Tree, 1'300'003});
 }
 
 TEST(MpiTransport, KeepsTheOrderOfLargeMessagesOfOneTag) {
-  constexpr std::size_t bytes = 9u << 20;  // more segments than are open at a time
+  constexpr std::size_t bytes = 5u << 20;  // more segments than are open at a time
   const std::uint32_t next = (world->rank() + 1) % world->ranks(),
                       previous = (world->rank() + world->ranks() - 1) % world->ranks();
   std::vector<std::byte> first(bytes, std::byte(1)), second(bytes, std::byte(2)), got_first(bytes),

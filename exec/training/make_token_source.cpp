@@ -29,6 +29,7 @@ std::unique_ptr<TokenSource> make_token_source(const ModelGraph& model, const Pl
                      .topics = static_cast<int>(std::clamp<std::int64_t>(vocabulary / 8, 1, 8))});
   return std::make_unique<MarkovSource>(MarkovOptions{.seed = options.seed,
                                                       .vocabulary = vocabulary,
+                                                      .symbols = options.order == 1 ? 64 : 16,
                                                       .order = options.order,
                                                       .dialects = model.has_encoder() ? 2 : 1});
 }

@@ -39,7 +39,7 @@ TEST(TokenSourceOfAModel, NeverMakesTheTokenThatHidesOthers) {
 TEST(TokenSourceOfAModel, HasTheOrderAskedFor) {
   const testing::Model model = testing::tiny_gpt();
   EXPECT_THAT(make_token_source(model.graph, plan_of(model, {}), {.order = 2})->text(),
-              ::testing::HasSubstr("order 2 over 50 of 50 tokens"));
+              ::testing::HasSubstr("order 2 over 16 of 50 tokens"));
   EXPECT_THROW(make_token_source(model.graph, plan_of(model, {}), {.order = 3}), InputError);
 }
 

@@ -73,7 +73,7 @@ TEST(ComparisonJson, HasSecondsFractionsAndWhatIsMissingAsNull) {
   a.header.notes["x"] = "y";
   const auto json = nlohmann::json::parse(comparison_json(compare(a, measured({{.up = 1.25}})), "a", "b"));
   EXPECT_DOUBLE_EQ(json["step_time_s"]["a"].get<double>(), 11.5);
-  EXPECT_DOUBLE_EQ(json["step_time_s"]["deviation"].get<double>(), 11.5 / 12 - 1);
+  EXPECT_DOUBLE_EQ(json["step_time_s"]["deviation"].get<double>(), -0.5 / 12);
   EXPECT_EQ(json["a"]["role"], "prediction");
   EXPECT_EQ(json["b"]["role"], "measurement");
   EXPECT_EQ(json["explanations"][0]["name"], "mlp.up");

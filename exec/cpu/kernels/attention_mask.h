@@ -25,7 +25,8 @@ struct Visible {
 inline constexpr std::int32_t padding_position = std::numeric_limits<std::int32_t>::max();
 
 inline Visible visible(const AttentionShape& shape, std::int32_t query) {
-  const auto window = static_cast<std::int32_t>(shape.window);
+  // Wider than any sequence is as wide as all; positions stay below 2^30.
+  const auto window = static_cast<std::int32_t>(std::min<std::int64_t>(shape.window, 1 << 30));
   Visible keys = {std::numeric_limits<std::int32_t>::min(), padding_position - 1};
   if (shape.mask == Mask::Causal) keys.last = query;
   if (window > 0) {
@@ -57,9 +58,8 @@ struct TiledPositions {
   PositionRange* range;    // [tiles], without padding
 };
 inline std::int64_t tile_count(std::int64_t length) { return (length + tile - 1) / tile; }
-inline std::int64_t positions_size(std::int64_t length) {
-  return tile_count(length) * (tile + lanes);
-}  // in floats
+// Floats that tile_positions takes.
+inline std::int64_t positions_size(std::int64_t length) { return tile_count(length) * (tile + lanes); }
 
 inline TiledPositions tile_positions(const std::int32_t* positions, std::int64_t length, float* memory) {
   const std::int64_t tiles = tile_count(length);
@@ -68,9 +68,7 @@ inline TiledPositions tile_positions(const std::int32_t* positions, std::int64_t
   for (std::int64_t t = 0; t < tiles; ++t) {
     PositionRange range;
     for (std::int64_t i = t * tile; i < (t + 1) * tile; ++i) {
-      const std::int32_t p = i >= length ? padding_position
-                             : positions ? positions[i]
-                                         : static_cast<std::int32_t>(i);
+      const std::int32_t p = i < length ? position(positions, i) : padding_position;
       tiled.position[i] = p;
       if (i >= length) continue;
       range.least = std::min(range.least, p);

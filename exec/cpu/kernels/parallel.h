@@ -21,7 +21,8 @@ inline Range chunk_range(std::int64_t count, int chunk) {
 }
 
 // f(chunk, begin, end) for the 16 chunks of 0 … count - 1. Waking a team costs microseconds: below some ten
-// thousand elements of work the caller goes through the chunks alone.
+// thousand elements of work the caller goes through the chunks alone. What f works on, it captures by value:
+// loops over pointers that lie behind a reference become gathers.
 template <class F>
 void for_chunks(std::int64_t count, std::int64_t work_per_item, const F& f) {
   const bool worth_it = count * work_per_item > 30'000;

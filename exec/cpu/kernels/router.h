@@ -10,8 +10,8 @@ struct RouterShape {
   std::int64_t rows = 0, experts = 0, top_k = 0;
 };
 
-// logits [rows, experts] → experts and weights [rows, top_k], highest logit first, ties to the lower index. The
-// weights are the softmax over the chosen logits (Mixtral).
+// logits [rows, experts] to experts and weights [rows, top_k], highest logit first, ties to the lower index.
+// The weights are the softmax over the chosen logits (Mixtral).
 template <class T>
 void choose_experts(const RouterShape& shape, const T* logits, std::int32_t* experts, float* weights);
 // dlogits [rows, experts], 0 for experts not chosen.

@@ -6,6 +6,11 @@
 #include "core/compare/explanation.h"
 
 namespace tandem {
+namespace {
+
+constexpr double rounding = 1e-9;  // of sums in another order
+
+}  // namespace
 
 std::string share_text(const Sampled<double>& share) { return fmt::format("{:.1f} %", 100 * share.median); }
 
@@ -27,7 +32,7 @@ std::string shortened(const std::string& text, std::size_t width) {
 
 std::string ratio_text(double deviation) {
   const double percent = 100 * deviation;
-  if (deviation == 0) return "0 %";
+  if (std::fabs(deviation) < rounding) return "0 %";
   if (std::fabs(percent) < 0.05) return percent > 0 ? "+0.0 %" : "-0.0 %";
   return std::fabs(percent) < 999.95 ? fmt::format("{:+.1f} %", percent)
                                      : "+" + text_grouped(std::llround(percent)) + " %";

@@ -129,7 +129,7 @@ class Writer {
     const std::string line = fmt::format("step  {}   {}   ", side(measured ? "predicted" : "A", c_.step.a),
                                          side(measured ? "measured" : "B", c_.step.b));
     const std::string deviation =
-        c_.step.a.median == c_.step.b.median ? "no difference" : "deviation " + deviation_text(c_.step);
+        deviation_text(c_.step) == "0 %" ? "no difference" : "deviation " + deviation_text(c_.step);
     out_.line(out_.styled(line + deviation, Style::Bold));
     out_.line(
         out_.styled("deviation = (A - B) / B", Style::Dim) +

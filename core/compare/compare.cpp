@@ -1,7 +1,6 @@
 // The parts of a comparison, one after the other.
 #include "core/compare/compare.h"
 
-#include <map>
 #include <set>
 
 #include "core/compare/compare_losses.h"
@@ -9,6 +8,7 @@
 #include "core/compare/compare_steps.h"
 #include "core/compare/explanation.h"
 #include "core/compare/match_tasks.h"
+#include "core/compare/representatives.h"
 #include "core/compare/sameness.h"
 #include "core/problem/problem.h"
 
@@ -17,10 +17,10 @@ namespace {
 
 RunSide side(const RunRecord& record, const StepSums& sums) {
   RunSide side{.header = record.header, .steps = static_cast<std::uint32_t>(sums.mean.size())};
-  std::map<RankId, std::uint32_t> ranks;
-  for (const RecordLane& lane : record.lanes) ranks.emplace(lane.rank, lane.multiplicity);
-  side.recorded = static_cast<std::uint32_t>(ranks.size());
-  for (const auto& [rank, multiplicity] : ranks) side.ranks += multiplicity;
+  std::set<RankId> recorded;
+  for (const RecordLane& lane : record.lanes) recorded.insert(lane.rank);
+  side.recorded = static_cast<std::uint32_t>(recorded.size());
+  side.ranks = ranks_of_run(record);
   side.spans = record.spans.size();
   std::set<std::uint32_t> warmup;
   for (const RecordSpan& span : record.spans)

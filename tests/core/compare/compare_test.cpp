@@ -111,6 +111,14 @@ TEST(Compare, OneRankThatStandsForTwoIsComparedWithBoth) {
   EXPECT_EQ(comparison.kinds.front().time.change().value, 0);
   EXPECT_EQ(comparison.a.ranks, 2u);
 }
+TEST(Compare, ARankKeptOfManyStandsForThoseOfItsStageThatAreNotKept) {
+  RunRecord kept = two_ranks({{}}, {.ranks = {0}});
+  kept.summary["devices"] = 2;
+  const Comparison comparison = compare(kept, two_ranks());
+  EXPECT_EQ(comparison.tasks.size(), 16u);
+  EXPECT_EQ(comparison.a.ranks, 2u);
+  EXPECT_EQ(comparison.a.recorded, 1u);
+}
 TEST(Compare, ARankThatTheOtherRunDidNotHaveIsMissing) {
   const Comparison comparison = compare(two_ranks({{}}, {.ranks = {0}}), two_ranks());
   EXPECT_EQ(comparison.tasks.size(), 8u);

@@ -46,6 +46,8 @@ bool holds_embedding(const Plan& plan, std::uint32_t position) {
 
 std::vector<ChunkLayout> chunk_layouts(const ModelGraph& model, const Plan& plan, const Shard& shard) {
   const std::vector<std::uint32_t> position = position_of_layers(model, plan);
+  const auto positions = static_cast<std::uint32_t>(plan.chunks.size());
+  const bool copies = model.tied_embeddings() && !holds_embedding(plan, positions - 1);
   std::vector<ChunkLayout> layouts;
   for (std::uint32_t p = 0; p < plan.chunks.size(); ++p) {
     ChunkLayout layout;
@@ -53,8 +55,9 @@ std::vector<ChunkLayout> chunk_layouts(const ModelGraph& model, const Plan& plan
     layout.last = model[plan.chunks[p].last].last;
     if (p > 0) layout.inputs = layouts.back().outputs;
     if (p + 1 < plan.chunks.size()) layout.outputs = crossing(model, position, p);
-    layout.buckets = gradient_buckets(model, shard, layout.first, layout.last, bucketing(plan.spec),
-                                      plan.bucket_elements, holds_embedding(plan, p));
+    layout.buckets =
+        gradient_buckets(model, shard, layout.first, layout.last, bucketing(plan.spec), plan.bucket_elements,
+                         holds_embedding(plan, p), copies ? TiedTable::Alone : TiedTable::InBucket);
     layouts.push_back(std::move(layout));
   }
   return layouts;

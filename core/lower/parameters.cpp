@@ -39,9 +39,17 @@ double gradient_bytes(const PlanSpec& spec) {
 }
 double parameter_bytes(const PlanSpec& spec) { return spec.dtype == DType::Fp32 ? 4 : 2; }
 
+namespace {
+
+bool is_tied_table(const Operator& op) {
+  return op.split == Split::Vocabulary && (op.tied || std::holds_alternative<Embedding>(op.kind));
+}
+
+}  // namespace
+
 std::vector<GradientBucket> gradient_buckets(const ModelGraph& model, const Shard& shard, OperatorId first,
                                              OperatorId last, Bucketing bucketing, std::int64_t bucket_elements,
-                                             bool holds_embedding) {
+                                             bool holds_embedding, TiedTable table) {
   std::vector<GradientBucket> done;
   GradientBucket open[2];
   open[1].expert = true;
@@ -57,10 +65,13 @@ std::vector<GradientBucket> gradient_buckets(const ModelGraph& model, const Shar
       const std::int64_t elements = expert ? count.expert : count.dense;
       if (elements == 0) continue;
       GradientBucket& bucket = open[expert];
+      const bool alone = table == TiedTable::Alone && is_tied_table(model[op]);
+      if (alone) close(bucket);
       bucket.elements += elements;
       bucket.operators.push_back(op);
       bucket.first_layer = layer;
-      if (bucketing == Bucketing::BySize && bucket.elements >= bucket_elements) close(bucket);
+      const bool full = bucketing == Bucketing::BySize && bucket.elements >= bucket_elements;
+      if (alone || full) close(bucket);
     }
     if (bucketing == Bucketing::ByLayer && op == model[layer].first) {
       close(open[0]);

@@ -33,7 +33,11 @@ struct GradientBucket {
 // Buckets of a chunk in the order of the backward pass, cut as soon as `bucket_elements` are reached
 // (Megatron's rule), or one a layer (ZeRO-3), or a single one of each kind (without overlap).
 enum class Bucketing : std::uint8_t { BySize, ByLayer, Whole };
+// `table`: first and last stage hold a copy each of a tied embedding table, which then has a bucket of its own,
+// so that both copies are cut alike among the ranks that share them (as in Megatron's distributed optimizer).
+enum class TiedTable : std::uint8_t { InBucket, Alone };
 std::vector<GradientBucket> gradient_buckets(const ModelGraph&, const Shard&, OperatorId first, OperatorId last,
-                                             Bucketing, std::int64_t bucket_elements, bool holds_embedding);
+                                             Bucketing, std::int64_t bucket_elements, bool holds_embedding,
+                                             TiedTable table);
 
 }  // namespace tandem

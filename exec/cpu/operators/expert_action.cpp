@@ -60,11 +60,7 @@ Action router_action(const Site<T>& site, const Router& router) {
                                     cpu::dense(site.data(1), rows, width), *site.scratch);
     };
   }
-  return [=] {
-    cpu::linear_weight_gradient<T>(cpu::dense<const T>(site.data(0), rows, experts),
-                                   cpu::dense<const T>(site.data(1), rows, width),
-                                   cpu::dense(site.gradient(0, 2), experts, width), *site.scratch);
-  };
+  return weight_gradient_action(site, rows, experts, width);
 }
 
 template <class T>

@@ -17,7 +17,10 @@ struct Site {
   const ModelGraph& model() const { return state->model(); }
   const Shard& shard() const { return state->shard(); }
   const Operator& op() const { return model()[call.subject.op]; }
-  ValueId value(std::size_t operand) const { return call.operands[operand].value; }
+  ValueId value(std::size_t operand) const {
+    check(operand < call.operands.size(), "a task has the operand that its action reads");
+    return call.operands[operand].value;
+  }
   T* data(std::size_t operand) const { return as<T>(operand); }
   template <class U>
   U* as(std::size_t operand) const {
@@ -54,6 +57,9 @@ struct Site {
 // One function a file; each gives the action of a task of its operators.
 template <class T>
 Action product_action(const Site<T>&);
+// Of an operator y = x W^T with W [out, in]: its own part of the backward pass.
+template <class T>
+Action weight_gradient_action(const Site<T>&, std::int64_t rows, std::int64_t out, std::int64_t in);
 template <class T>
 Action elementwise_action(const Site<T>&);
 template <class T>

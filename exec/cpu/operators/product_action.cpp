@@ -18,6 +18,21 @@ void early_gradient(cpu::Matrix<const T> dy, cpu::Matrix<const T> x, T* dw, cpu:
 
 }  // namespace
 
+// [dy, x, gradient] or, before a pass of its own adds it, [dy, x, early gradient] and [early gradient,
+// gradient].
+template <class T>
+Action weight_gradient_action(const Site<T>& site, std::int64_t rows, std::int64_t out, std::int64_t in) {
+  if (site.call.subject.part == Part::Accumulate)
+    return [=] { cpu::add_in_place<T, float>(out * in, site.data(0), site.gradient(0, 1)); };
+  const auto dy = [=] { return cpu::dense<const T>(site.data(0), rows, out); };
+  const auto x = [=] { return cpu::dense<const T>(site.data(1), rows, in); };
+  if (!site.state->plan().spec.gradient_accumulation_fusion)
+    return [=] { early_gradient<T>(dy(), x(), site.data(2), *site.scratch); };
+  return [=] {
+    cpu::linear_weight_gradient<T>(dy(), x(), cpu::dense(site.gradient(0, 2), out, in), *site.scratch);
+  };
+}
+
 template <class T>
 Action product_action(const Site<T>& site) {
   const auto& linear = std::get<Linear>(site.op().kind);
@@ -42,8 +57,6 @@ Action product_action(const Site<T>& site) {
                                     matrix(site.data(1), rows, in), *site.scratch);
     };
   }
-  if (site.call.subject.part == Part::Accumulate)
-    return [=] { cpu::add_in_place<T, float>(out * in, site.data(0), site.gradient(0, 1)); };
   if (site.call.subject.part == Part::Bias) {
     // Copies on all ranks: under sequence parallelism each sums its own tokens, and all ranks' sums are added.
     const bool own = site.op().split == Split::Row && shard.sequence_parallel();
@@ -52,18 +65,12 @@ Action product_action(const Site<T>& site) {
       cpu::bias_gradient<T>(matrix(site.data(0) + begin * out, count, out), site.gradient(1, 1), *site.scratch);
     };
   }
-  if (!site.state->plan().spec.gradient_accumulation_fusion) {
-    return [=] {
-      early_gradient<T>(matrix(site.data(0), rows, out), matrix(site.data(1), rows, in), site.data(2),
-                        *site.scratch);
-    };
-  }
-  return [=] {
-    cpu::linear_weight_gradient<T>(matrix(site.data(0), rows, out), matrix(site.data(1), rows, in),
-                                   matrix(site.gradient(0, 2), out, in), *site.scratch);
-  };
+  return weight_gradient_action(site, rows, out, in);
 }
 
+template Action weight_gradient_action<float>(const Site<float>&, std::int64_t, std::int64_t, std::int64_t);
+template Action weight_gradient_action<cpu::Bf16>(const Site<cpu::Bf16>&, std::int64_t, std::int64_t,
+                                                  std::int64_t);
 template Action product_action<float>(const Site<float>&);
 template Action product_action<cpu::Bf16>(const Site<cpu::Bf16>&);
 

@@ -37,6 +37,8 @@ inline std::string difference(const ModelSpec& spec, const std::string& plan_tex
   }
   if (std::abs(run.norms.front() - one.norms.front()) > 1e-5 * one.norms.front())
     return fmt::format("gradient norm {} instead of {}", run.norms.front(), one.norms.front());
+  if (const double distance = relative_distance(run.gradients, one.gradients); distance > 1e-5)
+    return fmt::format("first gradients differ by {} of their norm", distance);
   return "";
 }
 

@@ -52,7 +52,22 @@ RankState::RankState(const RunSetup& setup, RankId rank)
   if (batch_shape_.encoder_length > 0) positions_[1] = all_positions(batch_shape_, Sequence::Encoder);
   loss_scale_ = 1 / (static_cast<double>(targets_per_sequence(batch_shape_, objective(setup.model))) *
                      static_cast<double>(setup.plan.global_batch_size));
+  find_parameters();
   prepare_routing();
+}
+
+void RankState::find_parameters() {
+  offsets_.resize(model().size());
+  for (std::uint32_t o = 0; o < model().size(); ++o) {
+    const Operator& op = model()[OperatorId(o)];
+    const std::size_t parameters = op.tied ? 1 : op.parameters.size();
+    for (std::uint32_t p = 0; p < parameters; ++p) {
+      const auto found = flow_.parameters.find(model(), OperatorId(o), p);
+      offsets_[o].push_back(
+          found ? std::optional(flow_.parameters.buckets[found->bucket].places[found->place].offset)
+                : std::nullopt);
+    }
+  }
 }
 
 void RankState::prepare_routing() {
@@ -87,12 +102,6 @@ std::size_t RankState::overflow_bytes() const {
   std::size_t bytes = 0;
   for (const auto& [value, outside] : overflow_) bytes += outside.capacity();
   return bytes;
-}
-
-std::optional<std::int64_t> RankState::parameter_offset(OperatorId op, std::uint32_t parameter) const {
-  const auto found = flow_.parameters.find(model(), op, parameter);
-  if (!found) return std::nullopt;
-  return flow_.parameters.buckets[found->bucket].places[found->place].offset;
 }
 
 IndexRange RankState::own_range(const BucketLayout& bucket) const {

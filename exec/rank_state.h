@@ -66,7 +66,10 @@ class RankState {
     const std::optional<std::int64_t> offset = parameter_offset(op, parameter);
     return offset ? reinterpret_cast<float*>(data(bucket)) + *offset : nullptr;
   }
-  std::optional<std::int64_t> parameter_offset(OperatorId, std::uint32_t parameter) const;
+  std::optional<std::int64_t> parameter_offset(OperatorId op, std::uint32_t parameter) const {
+    const auto& offsets = offsets_[op.value];
+    return parameter < offsets.size() ? offsets[parameter] : std::nullopt;
+  }
 
   // The elements of a bucket whose optimizer state is this rank's.
   IndexRange own_range(const BucketLayout&) const;
@@ -90,7 +93,6 @@ class RankState {
   Routing& routing(OperatorId dispatch, std::uint32_t microbatch) {
     return routings_[{dispatch.value, microbatch}];
   }
-  void prepare_routing();  // places for all, so that no task changes the map
 
   // Of the step in progress.
   std::int64_t step = 0;
@@ -98,6 +100,8 @@ class RankState {
   double gradient_norm = 0;
 
  private:
+  void find_parameters();
+  void prepare_routing();  // places for all, so that no task changes the map
   const RunSetup& setup_;
   RankId rank_;
   Shard shard_;
@@ -108,6 +112,7 @@ class RankState {
   std::byte* memory_ = nullptr;
   std::map<ValueId, std::vector<std::byte>> overflow_;
   std::vector<std::vector<ParameterShard>> shards_;
+  std::vector<std::vector<std::optional<std::int64_t>>> offsets_;  // by operator and parameter, in its bucket
   BatchShape batch_shape_;
   std::vector<std::vector<std::int32_t>> positions_[2];
   double loss_scale_ = 1;

@@ -43,10 +43,10 @@ class Parser {
     run(placed, false);
     // A word after an unknown flag may be its value.
     if (arguments_.operands.size() > command_.most_operands && problems_.empty())
-      problems_.add({}, fmt::format("unexpected {}", text(Value{arguments_.operands[command_.most_operands]})),
-                    command_.most_operands == 0
-                        ? fmt::format("tandem {} takes flags only", command_.name)
-                        : fmt::format("tandem {} takes one {}", command_.name, command_.operand));
+      problems_.add(
+          {}, fmt::format("unexpected {}", text(KeyValue{arguments_.operands[command_.most_operands]})),
+          command_.most_operands == 0 ? fmt::format("tandem {} takes flags only", command_.name)
+                                      : fmt::format("tandem {} takes one {}", command_.name, command_.operand));
     if (!arguments_.has("--help")) problems_.throw_if_any();
     return std::move(arguments_);
   }
@@ -63,7 +63,7 @@ class Parser {
         if (!inside_script)
           arguments_.operands.push_back(word.text);
         else if (!word.text.ends_with(".py"))  // the program that the launcher starts
-          problems_.add(word.where, fmt::format("{} belongs to no flag", text(Value{word.text})), "");
+          problems_.add(word.where, fmt::format("{} belongs to no flag", text(KeyValue{word.text})), "");
         continue;
       }
       flag(words, at, inside_script);
@@ -92,7 +92,7 @@ class Parser {
     if (name.starts_with("--")) {
       if (const Key* key = find_key(name.substr(2))) return take_key(*key, name, true, joined, words, at);
       if (name.starts_with("--no-"))
-        if (const Key* key = find_key(name.substr(5)); key != nullptr && key->kind == ValueKind::Switch)
+        if (const Key* key = find_key(name.substr(5)); key != nullptr && key->kind == KeyKind::Switch)
           return take_key(*key, name, false, joined, words, at);
     }
     unknown(word, name);
@@ -100,7 +100,7 @@ class Parser {
 
   void unknown(const Word& word, const std::string& name) {
     const std::string near = name.size() <= 200 ? nearest_name(name, flag_names(command_)) : "";
-    problems_.add(word.where, fmt::format("unknown flag {}", name.size() <= 60 ? name : text(Value{name})),
+    problems_.add(word.where, fmt::format("unknown flag {}", name.size() <= 60 ? name : text(KeyValue{name})),
                   near.empty() ? fmt::format("tandem {} --help lists the flags", command_.name)
                                : fmt::format("did you mean {}?", near));
   }
@@ -129,14 +129,14 @@ class Parser {
       std::string all;
       for (const std::string& choice : option.choices) all += (all.empty() ? "" : ", ") + choice;
       const std::string near = nearest_name(value, option.choices);
-      problems_.add({}, fmt::format("{} {} is not one of {}", name, text(Value{value}), all),
+      problems_.add({}, fmt::format("{} {} is not one of {}", name, text(KeyValue{value}), all),
                     near.empty() ? "" : fmt::format("did you mean {}?", near));
       return;
     }
     std::vector<std::string>& values = arguments_.options[id];
     if (!option.repeated && !option.value.empty() && !values.empty() && values.back() != value)
-      problems_.add(
-          {}, fmt::format("{} is given twice: {} and {}", id, text(Value{values.back()}), text(Value{value})));
+      problems_.add({}, fmt::format("{} is given twice: {} and {}", id, text(KeyValue{values.back()}),
+                                    text(KeyValue{value})));
     values.push_back(value);
     if (command_.takes_scenario) take_scenario_option(id, value);
   }
@@ -153,7 +153,7 @@ class Parser {
     } else if (id == "--set") {
       const std::size_t equals = value.find('=');
       if (equals == std::string::npos || equals == 0) {
-        problems_.add({}, fmt::format("--set {} is not KEY=VALUE", text(Value{value})), "as in --set tp=8");
+        problems_.add({}, fmt::format("--set {} is not KEY=VALUE", text(KeyValue{value})), "as in --set tp=8");
         return;
       }
       const std::string key = value.substr(0, equals);
@@ -181,7 +181,7 @@ class Parser {
   void take_key(const Key& key, const std::string& name, bool positive,
                 const std::optional<std::string>& joined, const std::vector<Word>& words, std::size_t& at) {
     const Where where = words[at - 1].where;
-    if (key.kind == ValueKind::Switch) {
+    if (key.kind == KeyKind::Switch) {
       std::string value = positive ? "true" : "false";
       if (joined && positive)
         value = *joined;
@@ -195,14 +195,14 @@ class Parser {
     if (!first) return;
     std::string value = *first;
     // Megatron's lists are several words.
-    const bool list = key.kind == ValueKind::IntegerList || key.kind == ValueKind::ChoiceList;
+    const bool list = key.kind == KeyKind::IntegerList || key.kind == KeyKind::ChoiceList;
     while (list && !joined && at < words.size() && continues(key, words[at].text))
       value += "," + words[at++].text;
     arguments_.overrides.push_back({key.name, value, where});
   }
 
   static bool continues(const Key& key, const std::string& word) {
-    if (key.kind == ValueKind::ChoiceList)
+    if (key.kind == KeyKind::ChoiceList)
       return std::find(key.choices.begin(), key.choices.end(), word) != key.choices.end();
     return !word.empty() && word.find_first_not_of("0123456789,") == std::string::npos;
   }
@@ -242,7 +242,8 @@ std::optional<std::int64_t> Arguments::number(const std::string& name, std::int6
   const auto [end, error] = std::from_chars(typed.data(), typed.data() + typed.size(), number);
   if (error == std::errc() && end == typed.data() + typed.size() && number >= low && number <= high)
     return number;
-  refuse({}, fmt::format("{} {}: a whole number from {} to {} is wanted", name, text(Value{typed}), low, high));
+  refuse({},
+         fmt::format("{} {}: a whole number from {} to {} is wanted", name, text(KeyValue{typed}), low, high));
 }
 
 Arguments parse_arguments(const CommandSpec& command, const std::vector<std::string>& words) {

@@ -1,4 +1,4 @@
-// The command line: one entry for both programs, which differ in the backend they hand in.
+// The command line: one entry for all programs, which differ in the backends they hand in.
 #pragma once
 #include <functional>
 #include <string>
@@ -11,6 +11,12 @@ namespace tandem {
 using Simulate =
     std::function<Playback(const TaskGraph&, const Cluster&, const CostModel&, const PlayOptions&)>;
 
+struct RunContext;
+struct Scenario;
+struct Prepared;
+// Runs a scenario for real; returns the exit code.
+using Execute = std::function<int(RunContext&, const Scenario&, const Prepared&)>;
+
 struct Surroundings {
   std::string scenarios;       // folder of models/, clusters/, calibrations/ and shipped scenarios
   bool colour_allowed = true;  // NO_COLOR is not set
@@ -22,6 +28,8 @@ struct Surroundings {
 struct Backends {
   Simulate simulate;                      // empty: not in this program
   std::function<void()> start_simulator;  // hands over to the program that can; never returns, or throws
+  Execute execute;                        // empty: not in this program
+  std::function<void()> start_executor;   // as start_simulator
   std::function<bool()> interrupted;      // Ctrl-C was pressed
 };
 

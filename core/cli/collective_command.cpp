@@ -38,10 +38,10 @@ std::vector<Bytes> sizes_of(const std::string& range) {
   const auto first = size_of(range.substr(0, dots));
   const auto last = dots == std::string::npos ? first : size_of(range.substr(dots + 2));
   if (!first || !last || *first > *last || *first < 1)
-    refuse({}, fmt::format("--sizes {} is not a range of sizes", text(Value{range})),
+    refuse({}, fmt::format("--sizes {} is not a range of sizes", text(KeyValue{range})),
            "as in 8..8G, or 64M for one size");
   if (*last > most_size)
-    refuse({}, fmt::format("--sizes {} ends above {}", text(Value{range}), text(Bytes(most_size))),
+    refuse({}, fmt::format("--sizes {} ends above {}", text(KeyValue{range}), text(Bytes(most_size))),
            "as in 8..8G, or 64M for one size");
   std::vector<Bytes> sizes;
   for (double size = *first; size <= *last * (1 + 1e-9); size *= 2) sizes.emplace_back(std::floor(size));

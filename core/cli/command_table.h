@@ -16,6 +16,7 @@ struct OptionSpec {
 
 enum class CommandId : unsigned char {
   Predict,
+  Run,
   Show,
   Compare,
   Export,

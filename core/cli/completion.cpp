@@ -28,7 +28,7 @@ std::vector<Flag> flags_of(const CommandSpec& command) {
   if (!command.takes_scenario) return flags;
   add(scenario_options());
   for (const Key& key : scenario_keys()) {
-    Flag flag{{flag_of(key)}, key.help, key.choices, key.kind != ValueKind::Switch, false};
+    Flag flag{{flag_of(key)}, key.help, key.choices, key.kind != KeyKind::Switch, false};
     if (!key.alias.empty()) flag.names.push_back(alias_flag_of(key));
     flags.push_back(flag);
   }
@@ -173,7 +173,7 @@ std::string completion_script(const std::string& shell) {
   if (shell == "fish") return fish();
   refuse({},
          shell.empty() ? "no shell is named"
-                       : fmt::format("{} is no shell that completions are written for", text(Value{shell})),
+                       : fmt::format("{} is no shell that completions are written for", text(KeyValue{shell})),
          "use bash, zsh or fish");
 }
 

@@ -19,13 +19,13 @@ std::string names_of(const OptionSpec& option) {
 std::string names_of(const Key& key) {
   std::string names = key.alias.empty() ? flag_of(key) : alias_flag_of(key) + ", " + flag_of(key);
   switch (key.kind) {
-    case ValueKind::Switch:
+    case KeyKind::Switch:
       return names;
-    case ValueKind::Integer:
+    case KeyKind::Integer:
       return names + " N";
-    case ValueKind::Real:
+    case KeyKind::Real:
       return names + " X";
-    case ValueKind::IntegerList:
+    case KeyKind::IntegerList:
       return names + " N,N,…";
     default:
       break;

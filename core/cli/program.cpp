@@ -34,11 +34,6 @@ fs::path own_folder() {
   return error ? fs::path() : self.parent_path();
 }
 
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 std::string scenarios_folder() {
   if (std::string said = variable("TANDEM_SCENARIOS"); !said.empty()) return said;
   std::error_code error;
@@ -53,6 +48,16 @@ int terminal_columns() {
 }
 
 }  // namespace
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::string own_program() {
+  std::error_code error;
+  return fs::read_symlink("/proc/self/exe", error).string();
+}
 
 void prepare_process() {
 #ifdef __GLIBC__
@@ -84,14 +89,11 @@ Surroundings surroundings() {
           .columns = terminal_columns()};
 }
 
-void start_sibling(const std::string& program, char** argv) {
+void start_sibling(const std::string& program, char** argv, const std::string& without) {
   const fs::path path = own_folder() / program;
   std::error_code error;
   if (!fs::exists(path, error))
-    throw BackendError(fmt::format(
-        "{} is not there, so nothing can be simulated\n  hint: install libsimgrid-dev and build again, "
-        "or add --fidelity estimate",
-        path.string()));
+    throw BackendError(fmt::format("{} is not there, so {}", path.string(), without));
   ::execv(path.c_str(), argv);
   throw BackendError(fmt::format("{} cannot be started: {}", path.string(), std::strerror(errno)));
 }

@@ -11,7 +11,11 @@ bool interrupted();
 // Environment variables, terminals and the folder of this executable.
 Surroundings surroundings();
 // Replaces this process by `program` of the same folder, with the same arguments. BackendError when there is
-// none.
-[[noreturn]] void start_sibling(const std::string& program, char** argv);
+// none, which says what cannot be done without it.
+[[noreturn]] void start_sibling(const std::string& program, char** argv, const std::string& without);
+// An environment variable; "" when it is not set.
+std::string variable(const char* name);
+// Path of this executable.
+std::string own_program();
 
 }  // namespace tandem

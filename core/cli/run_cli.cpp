@@ -30,7 +30,7 @@ std::vector<std::string> command_names() {
 
 [[noreturn]] void refuse_command(const std::string& typed) {
   const std::string near = typed.size() <= 200 ? nearest_name(typed, command_names()) : "";
-  refuse({}, fmt::format("unknown {} {}", typed.starts_with('-') ? "flag" : "command", text(Value{typed})),
+  refuse({}, fmt::format("unknown {} {}", typed.starts_with('-') ? "flag" : "command", text(KeyValue{typed})),
          near.empty() ? "tandem --help lists the commands" : fmt::format("did you mean {}?", near));
 }
 
@@ -40,6 +40,8 @@ int run_command(RunContext& run) {
   switch (arguments.command->id) {
     case CommandId::Predict:
       return run_predict(run);
+    case CommandId::Run:
+      return run_run(run);
     case CommandId::Show:
       return run_show(run);
     case CommandId::Compare:

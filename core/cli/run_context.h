@@ -18,6 +18,7 @@ struct RunContext {
 
 // Commands, each in a file of its own. They return the exit code and throw InputError and BackendError.
 int run_predict(RunContext&);
+int run_run(RunContext&);
 int run_show(RunContext&);
 int run_compare(RunContext&);
 int run_export(RunContext&);

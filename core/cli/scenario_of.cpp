@@ -22,7 +22,7 @@ std::string scenario_path(const Arguments& arguments, const Library& library) {
   for (const auto& entry : fs::directory_iterator(library.folder, error))
     if (entry.path().extension() == ".toml") shipped.push_back(entry.path().stem().string());
   const std::string near = typed.size() <= 200 ? nearest_name(typed, shipped) : "";
-  refuse({}, fmt::format("{}: neither a file nor a shipped scenario", text(Value{typed})),
+  refuse({}, fmt::format("{}: neither a file nor a shipped scenario", text(KeyValue{typed})),
          near.empty() ? "" : fmt::format("did you mean {}?", near));
 }
 

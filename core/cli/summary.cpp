@@ -1,4 +1,4 @@
-// Numbers of a prediction that follow from its record, its task graph and the machine.
+// Numbers of a run that follow from its record, its task graph and the machine.
 #include "core/cli/summary.h"
 
 #include <fmt/format.h>
@@ -53,26 +53,31 @@ std::size_t communicators(const Mesh& mesh) {
 
 class Summariser {
  public:
-  Summariser(const PredictionParts& parts, RunRecord& record)
-      : parts_(parts), record_(record), keys_(record.summary) {}
+  Summariser(const MeasurementParts& parts, RunRecord& record)
+      : parts_(parts),
+        record_(record),
+        keys_(record.summary),
+        step_(parts.step_time.value),
+        devices_(static_cast<double>(parts.graph.device_of.size())) {}
 
-  void run() {
-    step_ = parts_.playback.step_time.value;
-    devices_ = static_cast<double>(parts_.graph.device_of.size());
+  void common() {
     keys_["step_time_s"] = step_;
     keys_["devices"] = devices_;
     keys_["microbatches"] = parts_.graph.microbatches;
     throughput();
-    const Breakdown mean = breakdown(record_).mean;
-    for (const auto& [key, value] : breakdown_values(mean)) keys_[key] = value;
-    const double efficiency = utilisation(mean);
-    memory();
+    for (const auto& [key, value] : breakdown_values(parts_.breakdown)) keys_[key] = value;
+    const double efficiency = utilisation(parts_.breakdown);
     money();
-    keys_["tasks_played"] = static_cast<double>(parts_.playback.tasks_played);
-    keys_["flows_played"] = static_cast<double>(parts_.playback.flows_played);
-    keys_["rank_classes"] = static_cast<double>(parts_.playback.rank_classes);
-    record_.header.notes["bottleneck"] = bottleneck_of(mean, parts_.prepared.plan, efficiency);
+    record_.header.notes["bottleneck"] = bottleneck_of(parts_.breakdown, parts_.prepared.plan, efficiency);
     remarks();
+  }
+
+  void prediction(const CostModel& costs, const Playback& playback) {
+    memory(costs);
+    keys_["tasks_played"] = static_cast<double>(playback.tasks_played);
+    keys_["flows_played"] = static_cast<double>(playback.flows_played);
+    keys_["rank_classes"] = static_cast<double>(playback.rank_classes);
+    add_remark(playback.remark);
   }
 
  private:
@@ -104,16 +109,16 @@ class Summariser {
     return busy > 0 ? hardware / (busy * *peak) : 0;
   }
 
-  void memory() {
+  void memory(const CostModel& costs) {
     const std::vector<StageMemory> stages = memory_of(record_);
     const std::size_t groups = communicators(parts_.graph.mesh);
     double worst = -1e300;
     for (const StageMemory& stage : stages) {
       const DeviceId device(parts_.graph.device_of[stage.rank.value]);
       const Device& place = parts_.prepared.cluster[device];
-      const Bytes beside = parts_.costs.reserved_memory(place.kind, groups);
+      const Bytes beside = costs.reserved_memory(place.kind, groups);
       const Bytes limit = parts_.prepared.cluster.kind(device).memory;
-      const Bytes held = parts_.costs.held_by_allocator(stage.allocated);
+      const Bytes held = costs.held_by_allocator(stage.allocated);
       const double over = (held + beside - limit).value;
       if (over <= worst) continue;
       worst = over;
@@ -161,30 +166,40 @@ class Summariser {
     return all;
   }
 
+  void add_remark(const std::string& remark) {
+    if (!remark.empty()) record_.header.notes[fmt::format("remark {:02}", ++remarks_)] = remark;
+  }
+
   void remarks() {
-    int number = 0;
-    const auto add = [&](const std::string& remark) {
-      if (!remark.empty()) record_.header.notes[fmt::format("remark {:02}", ++number)] = remark;
-    };
-    for (const std::string& remark : parts_.prepared.plan.remarks) add(remark);
-    for (const std::string& note : parts_.scenario.model.notes) add("model: " + note);
+    for (const std::string& remark : parts_.prepared.plan.remarks) add_remark(remark);
+    for (const std::string& note : parts_.scenario.model.notes) add_remark("model: " + note);
     if (!parts_.scenario.model.unknown_keys.empty()) {
       std::string all;
       for (const std::string& key : parts_.scenario.model.unknown_keys) all += (all.empty() ? "" : ", ") + key;
-      add("model: keys without effect: " + all);
+      add_remark("model: keys without effect: " + all);
     }
-    for (const std::string& remark : parts_.scenario.remarks) add(remark);
-    add(parts_.playback.remark);
+    for (const std::string& remark : parts_.scenario.remarks) add_remark(remark);
   }
 
-  const PredictionParts& parts_;
+  const MeasurementParts& parts_;
   RunRecord& record_;
   std::map<std::string, double>& keys_;
-  double step_ = 0, devices_ = 1;
+  double step_, devices_;
+  int remarks_ = 0;
 };
 
 }  // namespace
 
-void summarise(const PredictionParts& parts, RunRecord& record) { Summariser(parts, record).run(); }
+void summarise(const PredictionParts& parts, RunRecord& record) {
+  const Breakdown mean = breakdown(record).mean;
+  const MeasurementParts measured{parts.scenario, parts.prepared, parts.graph, parts.playback.step_time, mean};
+  Summariser summariser(measured, record);
+  summariser.common();
+  summariser.prediction(parts.costs, parts.playback);
+}
+
+void summarise_measurement(const MeasurementParts& parts, RunRecord& record) {
+  Summariser(parts, record).common();
+}
 
 }  // namespace tandem

@@ -1,4 +1,4 @@
-// The summary of a predicted record: stable keys, each absent when its value is not known.
+// The summary of a record: stable keys, each absent when its value is not known.
 #pragma once
 #include "core/cli/prediction.h"
 
@@ -23,5 +23,16 @@ struct PredictionParts {
 //   training_days training_cost: of tokens_total
 //   tasks_played flows_played rank_classes
 void summarise(const PredictionParts&, RunRecord& record);
+
+struct MeasurementParts {
+  const Scenario& scenario;
+  const Prepared& prepared;
+  const TaskGraph& graph;
+  Seconds step_time;           // of the step that stands for all
+  const Breakdown& breakdown;  // of the mean device, sums to step_time
+};
+// The same keys of a measured run as far as they follow from its step time: throughput, MFU, breakdown, cost.
+// The run itself knows its memory.
+void summarise_measurement(const MeasurementParts&, RunRecord& record);
 
 }  // namespace tandem

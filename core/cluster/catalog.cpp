@@ -73,6 +73,7 @@ struct Part {
   const NodeType* type = nullptr;
   FabricSpec fabric;
   int nodes = 0;
+  int devices = 0;  // of a node; 0: as its type says
 };
 
 std::optional<std::int64_t> parse_count(std::string_view text) {
@@ -135,6 +136,10 @@ std::optional<Part> parse_part(const Catalog& catalog, const std::string& text, 
   part.type = &catalog.node_types.at(preset->node_type);
   part.fabric = preset->fabric;
   const std::int64_t devices = count.value_or(part.type->devices);
+  if (part.type->any_size) {
+    part.devices = static_cast<int>(devices);
+    return part;
+  }
   if (devices % part.type->devices != 0) {
     problems.add(where,
                  fmt::format("{} devices \"{}\" do not fill nodes of {} (\"{}\")", devices, id,
@@ -206,10 +211,12 @@ ClusterSpec cluster_from_text(const Catalog& catalog, const std::string& text, c
       if (spec.groups.empty()) spec.fabric = part->fabric;
       spec.groups.push_back(
           {.type = *part->type, .device = catalog.devices.at(part->type->device), .count = part->nodes});
+      NodeType& type = spec.groups.back().type;
+      if (part->devices > 0) type.devices = part->devices;
       for (const std::string& id : {part->type->intra_link, part->type->network, part->type->host_link}) {
         add_technology(catalog, id, spec);
       }
-      devices += static_cast<std::int64_t>(part->nodes) * part->type->devices;
+      devices += static_cast<std::int64_t>(part->nodes) * type.devices;
     }
     begin = end + 1;
   }

@@ -107,6 +107,7 @@ void read_node_type(const toml::table& table, const std::string& file, NodeType&
   reader.read("name", into.name);
   reader.read("device", into.device);
   reader.read("devices", into.devices, 1, most_count);
+  if (const auto size = reader.choice("size", {"fixed", "any"})) into.any_size = *size == 1;
   reader.read("intra_link", into.intra_link);
   constexpr Wiring wirings[] = {Wiring::Switched, Wiring::Mesh, Wiring::Torus};
   if (const auto wiring = reader.choice("wiring", {"switched", "mesh", "torus"}))

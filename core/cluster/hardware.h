@@ -55,6 +55,7 @@ struct NodeType {
   std::string id, name;
   std::string device;  // DeviceKind id
   int devices = 8;
+  bool any_size = false;   // "DEVICE:N" is one node with N of them (cores of a server), not nodes that hold N
   std::string intra_link;  // LinkTechnology id, "" : devices meet only over PCIe or the network
   // How devices of one node meet: through a switch (any pair at full rate), by a direct wire for every pair
   // (one pair gets 1/(n-1), or the technology's peer_bandwidth), or by wires to the neighbours of a torus.

@@ -21,7 +21,7 @@ struct Range {
 std::string wanted_integer(Range);
 std::string wanted_choice(const std::vector<std::string>& choices);
 // The whole number in a value (8, not 8.0 and not "8"), or nothing.
-std::optional<std::int64_t> integer_in(const Value&, Range);
+std::optional<std::int64_t> integer_in(const KeyValue&, Range);
 
 struct Names_ {
   std::string name, alias;
@@ -31,8 +31,8 @@ struct Names_ {
 template <class Field>
 Key integer(Names_ names, Field field, Range range, std::string unit, std::string help,
             std::int64_t not_given = -1) {
-  Key key{.name = names.name, .alias = names.alias, .kind = ValueKind::Integer, .unit = unit, .help = help};
-  key.set = [field, range](Scenario& scenario, const Value& value) -> std::string {
+  Key key{.name = names.name, .alias = names.alias, .kind = KeyKind::Integer, .unit = unit, .help = help};
+  key.set = [field, range](Scenario& scenario, const KeyValue& value) -> std::string {
     const auto number = integer_in(value, range);
     if (!number) return wanted_integer(range);
     using Member = std::remove_cvref_t<decltype(field(scenario))>;
@@ -48,8 +48,8 @@ Key integer(Names_ names, Field field, Range range, std::string unit, std::strin
 
 template <class Field>
 Key toggle(Names_ names, Field field, std::string help) {
-  Key key{.name = names.name, .alias = names.alias, .kind = ValueKind::Switch, .help = help};
-  key.set = [field](Scenario& scenario, const Value& value) -> std::string {
+  Key key{.name = names.name, .alias = names.alias, .kind = KeyKind::Switch, .help = help};
+  key.set = [field](Scenario& scenario, const KeyValue& value) -> std::string {
     const bool* on = std::get_if<bool>(&value.is);
     if (on == nullptr) return "true or false is wanted";
     field(scenario) = *on;
@@ -61,9 +61,9 @@ Key toggle(Names_ names, Field field, std::string help) {
 
 template <class Enum, class Field>
 Key choice(Names_ names, Names<Enum> values, Field field, std::string help) {
-  Key key{.name = names.name, .alias = names.alias, .kind = ValueKind::Choice, .help = help};
+  Key key{.name = names.name, .alias = names.alias, .kind = KeyKind::Choice, .help = help};
   for (const auto& [text, value] : values) key.choices.push_back(text);
-  key.set = [field, values, choices = key.choices](Scenario& scenario, const Value& value) -> std::string {
+  key.set = [field, values, choices = key.choices](Scenario& scenario, const KeyValue& value) -> std::string {
     if (const auto* typed = std::get_if<std::string>(&value.is)) {
       for (const auto& [text, chosen] : values) {
         if (text != *typed) continue;
@@ -89,8 +89,8 @@ Key choice(Names_ names, Names<Enum> values, Field field, std::string help) {
 template <class Quantity, class Field>
 Key quantity(Names_ names, std::optional<Quantity> (*parse)(std::string_view), std::string base,
              std::string example, Quantity most, Field field, std::string help) {
-  Key key{.name = names.name, .alias = names.alias, .kind = ValueKind::Quantity, .unit = example, .help = help};
-  key.set = [field, parse, base, example, most](Scenario& scenario, const Value& value) -> std::string {
+  Key key{.name = names.name, .alias = names.alias, .kind = KeyKind::Quantity, .unit = example, .help = help};
+  key.set = [field, parse, base, example, most](Scenario& scenario, const KeyValue& value) -> std::string {
     const std::string wanted = "a number with its unit in quotes is wanted, as in \"" + example +
                                "\", up to \"" + fmt::format("{:g} {}", most.value, base) + "\"";
     const auto* typed = std::get_if<std::string>(&value.is);

@@ -25,7 +25,7 @@ std::string wanted_choice(const std::vector<std::string>& choices) {
   return all + " is wanted";
 }
 
-std::optional<std::int64_t> integer_in(const Value& value, Range range) {
+std::optional<std::int64_t> integer_in(const KeyValue& value, Range range) {
   const auto* number = std::get_if<std::int64_t>(&value.is);
   if (number == nullptr || *number < range.low || *number > range.high) return std::nullopt;
   return *number;
@@ -44,15 +44,15 @@ std::optional<Number> whole_number(std::string_view typed) {
   return number;
 }
 
-Value scalar_from_text(ValueKind kind, const std::string& typed) {
-  if (kind == ValueKind::Switch) {
+KeyValue scalar_from_text(KeyKind kind, const std::string& typed) {
+  if (kind == KeyKind::Switch) {
     if (typed == "true" || typed == "True" || typed == "1" || typed == "on" || typed == "yes") return {true};
     if (typed == "false" || typed == "False" || typed == "0" || typed == "off" || typed == "no") return {false};
     return {typed};
   }
-  if (kind == ValueKind::Integer || kind == ValueKind::IntegerList || kind == ValueKind::Real) {
+  if (kind == KeyKind::Integer || kind == KeyKind::IntegerList || kind == KeyKind::Real) {
     if (const auto number = whole_number<std::int64_t>(typed)) return {*number};
-    if (kind == ValueKind::Real)
+    if (kind == KeyKind::Real)
       if (const auto number = whole_number<double>(typed)) return {*number};
     return {typed};
   }
@@ -118,14 +118,14 @@ std::vector<std::string> key_names() {
 std::string flag_of(const Key& key) { return dashed(key.name); }
 std::string alias_flag_of(const Key& key) { return key.alias.empty() ? "" : dashed(key.alias); }
 
-Value value_from_text(const Key& key, const std::string& typed) {
+KeyValue value_from_text(const Key& key, const std::string& typed) {
   const std::string clean = trimmed(typed);
-  if (key.kind != ValueKind::IntegerList && key.kind != ValueKind::ChoiceList)
+  if (key.kind != KeyKind::IntegerList && key.kind != KeyKind::ChoiceList)
     return scalar_from_text(key.kind, clean);
   std::string inner = clean;
   if (inner.size() >= 2 && inner.front() == '[' && inner.back() == ']')
     inner = inner.substr(1, inner.size() - 2);
-  Value::List list;
+  KeyValue::List list;
   for (std::size_t at = 0; at < inner.size();) {
     const std::size_t comma = std::min(inner.find(',', at), inner.size());
     list.push_back(scalar_from_text(key.kind, trimmed(inner.substr(at, comma - at))));

@@ -14,20 +14,20 @@ namespace tandem {
 enum class Section : std::uint8_t { Plan, Training, Simulation, Cost };
 std::string_view name(Section);  // "plan", as in [plan]
 
-enum class ValueKind : std::uint8_t { Integer, Real, Switch, Choice, Text, Quantity, IntegerList, ChoiceList };
+enum class KeyKind : std::uint8_t { Integer, Real, Switch, Choice, Text, Quantity, IntegerList, ChoiceList };
 
 struct Key {
   Section section = Section::Plan;
   std::string name = {};   // "tensor_model_parallel_size"; the flag has dashes for underscores
   std::string alias = {};  // "tp", or ""
-  ValueKind kind = ValueKind::Integer;
+  KeyKind kind = KeyKind::Integer;
   std::vector<std::string> choices = {};  // Choice, ChoiceList
   std::string unit = {};                  // what a number means: "tokens", "devices", …; Quantity: an example
   std::string help = {};                  // one line
   bool also_training = false;             // may stand in [training] too
   // Puts the value into the scenario; returns what is wanted instead when it does not fit, "" when it was
   // taken.
-  std::function<std::string(Scenario&, const Value&)> set = {};
+  std::function<std::string(Scenario&, const KeyValue&)> set = {};
   // Canonical TOML literal of the scenario's value; "": not given, left out.
   std::function<std::string(const Scenario&)> get = {};
 };
@@ -42,6 +42,6 @@ std::string alias_flag_of(const Key&);  // "--tp", or ""
 
 // "8" -> 8, "2,2,4" -> a list, "full" -> text: what a flag's text means for this key. Never fails: text that
 // does not fit stays text, and `set` refuses it.
-Value value_from_text(const Key&, const std::string& typed);
+KeyValue value_from_text(const Key&, const std::string& typed);
 
 }  // namespace tandem

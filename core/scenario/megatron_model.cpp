@@ -29,7 +29,7 @@ struct FlagReader {
     const auto [end, error] = std::from_chars(typed.data(), typed.data() + typed.size(), value);
     if (error == std::errc() && end == typed.data() + typed.size() && value >= 1) return value;
     problems.add(where(name),
-                 fmt::format("{} {}: a whole number from 1 on is wanted", name, text(Value{typed})));
+                 fmt::format("{} {}: a whole number from 1 on is wanted", name, text(KeyValue{typed})));
     return std::nullopt;
   }
   std::int64_t required(const std::string& name, const std::string& hint = {}) const {
@@ -44,7 +44,7 @@ struct FlagReader {
     double value = 0;
     const auto [end, error] = std::from_chars(typed.data(), typed.data() + typed.size(), value);
     if (error == std::errc() && end == typed.data() + typed.size() && value >= 0 && value < 1) return value;
-    problems.add(where(name), fmt::format("{} {}: a share from 0 to 1 is wanted", name, text(Value{typed})));
+    problems.add(where(name), fmt::format("{} {}: a share from 0 to 1 is wanted", name, text(KeyValue{typed})));
     return absent;
   }
 };

@@ -61,21 +61,21 @@ std::optional<Target> target_of(const Override& change, ReadContext& context) {
   return refuse(key_names());
 }
 
-void insert(toml::table& table, const std::string& key, const Value& value);
-void append(toml::array& array, const Value& value) {
+void insert(toml::table& table, const std::string& key, const KeyValue& value);
+void append(toml::array& array, const KeyValue& value) {
   std::visit(
       [&]<class T>(const T& item) {
-        if constexpr (!std::is_same_v<T, std::monostate> && !std::is_same_v<T, Value::List>)
+        if constexpr (!std::is_same_v<T, std::monostate> && !std::is_same_v<T, KeyValue::List>)
           array.push_back(item);
       },
       value.is);
 }
-void insert(toml::table& table, const std::string& key, const Value& value) {
+void insert(toml::table& table, const std::string& key, const KeyValue& value) {
   std::visit(
       [&]<class T>(const T& item) {
-        if constexpr (std::is_same_v<T, Value::List>) {
+        if constexpr (std::is_same_v<T, KeyValue::List>) {
           toml::array array;
-          for (const Value& element : item) append(array, element);
+          for (const KeyValue& element : item) append(array, element);
           table.insert_or_assign(key, std::move(array));
         } else if constexpr (!std::is_same_v<T, std::monostate>) {
           table.insert_or_assign(key, item);
@@ -133,7 +133,7 @@ void apply_overrides(toml::table& root, const std::vector<Override>& overrides, 
     if (!fresh && earlier->second->value != change.value) {
       context.problems.add(change.where,
                            fmt::format("{} is given twice: {} and {}", target->path.back(),
-                                       text(Value{earlier->second->value}), text(Value{change.value})));
+                                       text(KeyValue{earlier->second->value}), text(KeyValue{change.value})));
       continue;
     }
     toml::table* table = descend(root, target->path, change, context);

@@ -18,15 +18,15 @@ constexpr Range length{1, 1'000'000'000};
 
 template <class Field>
 Key integer_list(Names_ names, Field field, Range range, std::string unit, std::string help) {
-  Key key{.name = names.name, .alias = names.alias, .kind = ValueKind::IntegerList, .unit = unit, .help = help};
-  key.set = [field, range](Scenario& scenario, const Value& value) -> std::string {
+  Key key{.name = names.name, .alias = names.alias, .kind = KeyKind::IntegerList, .unit = unit, .help = help};
+  key.set = [field, range](Scenario& scenario, const KeyValue& value) -> std::string {
     const std::string wanted = "a list is wanted, as in [8, 8, 7], of whole numbers from " +
                                std::to_string(range.low) + " to " + std::to_string(range.high);
-    const auto* list = std::get_if<Value::List>(&value.is);
+    const auto* list = std::get_if<KeyValue::List>(&value.is);
     if (list == nullptr || list->empty()) return wanted;
     auto& target = field(scenario);
     target.clear();
-    for (const Value& item : *list) {
+    for (const KeyValue& item : *list) {
       const auto number = integer_in(item, range);
       if (!number) return wanted;
       target.push_back(static_cast<typename std::remove_cvref_t<decltype(target)>::value_type>(*number));
@@ -50,15 +50,15 @@ const Names<RecomputeModule> module_names = {{"core_attn", RecomputeModule::Core
 
 Key recompute_modules() {
   Key key{.name = "recompute_modules",
-          .kind = ValueKind::ChoiceList,
+          .kind = KeyKind::ChoiceList,
           .help = "what selective recomputation recomputes (default core_attn)"};
   for (const auto& [text, module] : module_names) key.choices.push_back(text);
-  key.set = [choices = key.choices](Scenario& scenario, const Value& value) -> std::string {
+  key.set = [choices = key.choices](Scenario& scenario, const KeyValue& value) -> std::string {
     const std::string wanted = "a list is wanted whose items are each: " + wanted_choice(choices);
-    const auto* list = std::get_if<Value::List>(&value.is);
+    const auto* list = std::get_if<KeyValue::List>(&value.is);
     if (list == nullptr || list->empty()) return wanted;
     std::vector<RecomputeModule> modules;
-    for (const Value& item : *list) {
+    for (const KeyValue& item : *list) {
       const auto* typed = std::get_if<std::string>(&item.is);
       bool known = false;
       for (const auto& [text, module] : module_names) {
@@ -83,10 +83,10 @@ Key recompute_modules() {
 
 Key rank_order() {
   Key key{.name = "rank_order",
-          .kind = ValueKind::Text,
+          .kind = KeyKind::Text,
           .unit = "axes from fastest to slowest",
           .help = "which axis neighbouring ranks differ in first (default tp-cp-ep-dp-pp)"};
-  key.set = [](Scenario& scenario, const Value& value) -> std::string {
+  key.set = [](Scenario& scenario, const KeyValue& value) -> std::string {
     const auto* typed = std::get_if<std::string>(&value.is);
     if (typed == nullptr || typed->empty() || typed->size() > 40)
       return "an order such as \"tp-cp-ep-dp-pp\" is wanted";
@@ -106,10 +106,10 @@ Key shorthand(Key key) {
 Key layout() {
   Key key{
       .name = "pipeline_model_parallel_layout",
-      .kind = ValueKind::Text,
+      .kind = KeyKind::Text,
       .unit = "as Et*3|(tt|)*5tttL",
       .help = "layers of each chunk as Megatron writes them: E embedding, t a layer, L loss, | between chunks"};
-  key.set = [](Scenario& scenario, const Value& value) -> std::string {
+  key.set = [](Scenario& scenario, const KeyValue& value) -> std::string {
     const auto* typed = std::get_if<std::string>(&value.is);
     if (typed == nullptr || typed->empty() || typed->size() > 10'000)
       return "a layout such as \"Et*3|(tt|)*5tttL\" is wanted";

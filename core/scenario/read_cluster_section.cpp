@@ -52,7 +52,7 @@ struct ClusterReader {
     }
     if (id.find(':') != std::string::npos && nodes > 0) {
       fields.complain("nodes",
-                      fmt::format("nodes = {} and the count in {} are both given", nodes, text(Value{id})),
+                      fmt::format("nodes = {} and the count in {} are both given", nodes, text(KeyValue{id})),
                       "keep one of them");
       return "";
     }
@@ -135,7 +135,7 @@ struct ClusterReader {
         for (const auto& [name, each] : library.catalog.devices) known.push_back(name);
         const std::string near = nearest_name(changed.device, known);
         reader.complain(
-            "node", fmt::format("device = {} is not known", text(Value{changed.device})),
+            "node", fmt::format("device = {} is not known", text(KeyValue{changed.device})),
             near.empty() ? "tandem clusters lists the devices" : fmt::format("did you mean {}?", near));
         return;
       }

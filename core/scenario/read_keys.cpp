@@ -83,7 +83,7 @@ void read_keys(const toml::table& root, Scenario& scenario, ReadContext& context
                              "keep one of them");
         continue;
       }
-      const Value value = value_of(*node);
+      const KeyValue value = value_of(*node);
       if (const std::string wanted = key->set(scenario, value); !wanted.empty())
         context.problems.add(where, fmt::format("{} = {}: {}", spelled, text(value), wanted));
       if (section == Section::Plan || key->also_training) scenario.plan.where[key->name] = where;

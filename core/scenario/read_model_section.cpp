@@ -69,7 +69,7 @@ std::optional<ConfigText> find_config(const std::string& typed, const Where& whe
   if (is_file(shipped)) return read(shipped);
   const std::string near = nearest_name(typed, list_models(library.folder));
   context.problems.add(
-      where, fmt::format("config = {}: neither a file nor a shipped model", text(Value{typed})),
+      where, fmt::format("config = {}: neither a file nor a shipped model", text(KeyValue{typed})),
       near.empty() ? "tandem models lists the shipped ones" : fmt::format("did you mean {}?", near));
   return std::nullopt;
 }
@@ -95,16 +95,16 @@ bool too_deep(const std::string& text) {
   return false;
 }
 
-json to_json(const Value& value) {
+json to_json(const KeyValue& value) {
   return std::visit(
       []<class T>(const T& item) -> json {
         if constexpr (std::is_same_v<T, std::monostate>)
           return nullptr;
         else if constexpr (std::is_same_v<T, std::string>)
           return item == "null" ? json(nullptr) : json(item);
-        else if constexpr (std::is_same_v<T, Value::List>) {
+        else if constexpr (std::is_same_v<T, KeyValue::List>) {
           json list = json::array();
-          for (const Value& element : item) list.push_back(to_json(element));
+          for (const KeyValue& element : item) list.push_back(to_json(element));
           return list;
         } else
           return item;
@@ -125,7 +125,7 @@ struct Changes {
   json applied_to(json config) const {
     for (const auto& [key, node] : table) {
       const std::string name(key.str());
-      const Value value = value_of(node);
+      const KeyValue value = value_of(node);
       if (std::holds_alternative<std::monostate>(value.is)) {
         context.problems.add(where(key), fmt::format("{}: a number, a text, true or false, or a list is wanted",
                                                      shown_key(name)));

@@ -9,7 +9,7 @@ namespace {
 
 using namespace key_builders;
 
-std::optional<double> number_in(const Value& value) {
+std::optional<double> number_in(const KeyValue& value) {
   if (const auto* whole = std::get_if<std::int64_t>(&value.is)) return static_cast<double>(*whole);
   if (const auto* real = std::get_if<double>(&value.is); real != nullptr && std::isfinite(*real)) return *real;
   return std::nullopt;
@@ -22,10 +22,10 @@ Key in(Section section, Key key) {
 
 Key tokens_total() {
   Key key{.name = "tokens_total",
-          .kind = ValueKind::Real,
+          .kind = KeyKind::Real,
           .unit = "tokens",
           .help = "tokens of the whole training run, for its days and its cost"};
-  key.set = [](Scenario& scenario, const Value& value) -> std::string {
+  key.set = [](Scenario& scenario, const KeyValue& value) -> std::string {
     const auto number = number_in(value);
     if (!number || *number < 1 || *number > 1e18)
       return "a number of tokens from 1 to 1e18 is wanted, as in 15e12";
@@ -39,10 +39,10 @@ Key tokens_total() {
 Key jitter() {
   Key key{
       .name = "jitter",
-      .kind = ValueKind::Real,
+      .kind = KeyKind::Real,
       .unit = "share",
       .help = "relative standard deviation of each computation's duration, drawn with the seed (default 0)"};
-  key.set = [](Scenario& scenario, const Value& value) -> std::string {
+  key.set = [](Scenario& scenario, const KeyValue& value) -> std::string {
     const auto number = number_in(value);
     if (!number || *number < 0 || *number > 1) return "a share from 0 to 1 is wanted, as in 0.03";
     scenario.simulation.jitter = *number;
@@ -54,8 +54,8 @@ Key jitter() {
 
 template <class Field>
 Key word(std::string name, std::string unit, Field field, std::string help) {
-  Key key{.name = name, .kind = ValueKind::Text, .unit = unit, .help = help};
-  key.set = [field](Scenario& scenario, const Value& value) -> std::string {
+  Key key{.name = name, .kind = KeyKind::Text, .unit = unit, .help = help};
+  key.set = [field](Scenario& scenario, const KeyValue& value) -> std::string {
     const auto* typed = std::get_if<std::string>(&value.is);
     if (typed == nullptr || typed->empty() || typed->find('\0') != std::string::npos) return "a text is wanted";
     field(scenario) = *typed;

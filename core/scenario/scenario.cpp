@@ -60,13 +60,13 @@ Where ReadContext::where(const std::string& path, const toml::key& key) const {
   return {file, static_cast<int>(place.line), static_cast<int>(place.column)};
 }
 
-Value value_of(const toml::node& node) {
+KeyValue value_of(const toml::node& node) {
   if (const auto* b = node.as_boolean()) return {b->get()};
   if (const auto* n = node.as_integer()) return {n->get()};
   if (const auto* x = node.as_floating_point()) return {x->get()};
   if (const auto* s = node.as_string()) return {s->get()};
   if (const auto* array = node.as_array()) {
-    Value::List list;
+    KeyValue::List list;
     for (const toml::node& item : *array) {
       if (item.is_array()) return {};
       list.push_back(value_of(item));
@@ -81,7 +81,7 @@ std::string shown_key(std::string_view key) {
       !key.empty() && key.size() <= 60 &&
       key.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") ==
           std::string_view::npos;
-  return plain ? std::string(key) : text(Value{std::string(key)});
+  return plain ? std::string(key) : text(KeyValue{std::string(key)});
 }
 
 const toml::table* section_table(const toml::table& root, std::string_view name, ReadContext& context) {

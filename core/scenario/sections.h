@@ -21,7 +21,7 @@ struct ReadContext {
   Where where(const std::string& path, const toml::key& key) const;
 };
 
-Value value_of(const toml::node&);
+KeyValue value_of(const toml::node&);
 // A key for messages: as it is when it is a plain word, quoted and cut when it is not.
 std::string shown_key(std::string_view key);
 // The table of that name; null when absent, and a problem when it is something else.

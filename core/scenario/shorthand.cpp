@@ -107,7 +107,7 @@ void resolve_shorthand(Scenario& scenario, Problems& problems) {
     const auto chunks = layers_of_layout(said.layout);
     if (!chunks) {
       problems.add(
-          where(key), fmt::format("{} = {} is not understood", key, text(Value{said.layout})),
+          where(key), fmt::format("{} = {} is not understood", key, text(KeyValue{said.layout})),
           "as in Et*3|(tt|)*5tttL: E embedding, t a layer, L loss, | between chunks, *N and (…)*N repeat");
     } else if (static_cast<std::int64_t>(chunks->size()) % pp != 0) {
       problems.add(where(key), fmt::format("{} has {} chunks, which {} stages cannot share evenly", key,

@@ -31,7 +31,7 @@ std::string exact(double number) {
   return digits;
 }
 
-std::string text(const Value& value) {
+std::string text(const KeyValue& value) {
   struct Print {
     std::string operator()(std::monostate) const { return "a table or a date"; }
     std::string operator()(bool b) const { return b ? "true" : "false"; }
@@ -40,7 +40,7 @@ std::string text(const Value& value) {
     std::string operator()(const std::string& s) const {
       return s.size() <= 80 ? quoted(s) : quoted(s.substr(0, 77) + "...");
     }
-    std::string operator()(const Value::List& list) const {
+    std::string operator()(const KeyValue::List& list) const {
       std::string all = "[";
       for (std::size_t i = 0; i < list.size(); ++i) {
         if (i == 12) return all + ", ...]";

@@ -69,7 +69,7 @@ TEST(Arguments, ScriptsGiveTheirLine) {
 TEST(Arguments, EveryKeyHasAFlag) {
   for (const Key& key : scenario_keys()) {
     if (find_megatron_flag(flag_of(key)) != nullptr) continue;  // more meanings than the key alone
-    const bool is_switch = key.kind == ValueKind::Switch;
+    const bool is_switch = key.kind == KeyKind::Switch;
     const Arguments arguments = is_switch ? parse({flag_of(key)}) : parse({flag_of(key), "1"});
     ASSERT_EQ(arguments.overrides.size(), 1u) << key.name;
     EXPECT_EQ(arguments.overrides[0].key, key.name);

@@ -9,27 +9,27 @@ namespace tandem {
 namespace {
 
 // A value other than the default that the key takes.
-Value another_value(const Key& key, const Scenario& before) {
+KeyValue another_value(const Key& key, const Scenario& before) {
   switch (key.kind) {
-    case ValueKind::Integer:
+    case KeyKind::Integer:
       return {std::int64_t{key.name == "zero_stage" ? 3 : 7}};
-    case ValueKind::Real:
+    case KeyKind::Real:
       return {0.25 + (key.name == "tokens_total" ? 1e9 : 0)};
-    case ValueKind::Switch:
+    case KeyKind::Switch:
       return {key.get(before) != "true"};
-    case ValueKind::Choice:
+    case KeyKind::Choice:
       for (const std::string& choice : key.choices)
         if (quoted(choice) != key.get(before)) return {choice};
       return {};
-    case ValueKind::Text:
+    case KeyKind::Text:
       if (key.name == "pipeline_model_parallel_layout") return {std::string("Et*2|t*2L")};
       return {std::string(key.name == "rank_order" ? "tp-cp-ep-pp-dp" : "other")};
-    case ValueKind::Quantity:
+    case KeyKind::Quantity:
       return {key.unit};
-    case ValueKind::IntegerList:
-      return {Value::List{{std::int64_t{1}}, {std::int64_t{0}}}};
-    case ValueKind::ChoiceList:
-      return {Value::List{{key.choices.back()}}};
+    case KeyKind::IntegerList:
+      return {KeyValue::List{{std::int64_t{1}}, {std::int64_t{0}}}};
+    case KeyKind::ChoiceList:
+      return {KeyValue::List{{key.choices.back()}}};
   }
   return {};
 }
@@ -55,7 +55,7 @@ TEST(KeyTable, EveryKeyRefusesATable) {
   for (const Key& key : scenario_keys()) {
     Scenario scenario;
     const std::string before = state(scenario);
-    EXPECT_NE(key.set(scenario, Value{}), "") << key.name;
+    EXPECT_NE(key.set(scenario, KeyValue{}), "") << key.name;
     EXPECT_EQ(state(scenario), before) << key.name;
   }
 }

@@ -30,10 +30,13 @@ struct Described {
 
 class Describer {
  public:
-  Describer(const TaskGraph& graph, const CostModel& costs, RankId rank, DeviceKindId kind, RecordTexts texts,
-            std::vector<std::string>& origins, std::unordered_map<std::string, std::uint32_t>& known_origins)
+  // Without costs, of a measured run: no origins, and `chosen` carries out what the plan leaves open.
+  Describer(const TaskGraph& graph, const CostModel* costs, Algorithm chosen, RankId rank, DeviceKindId kind,
+            RecordTexts texts, std::vector<std::string>& origins,
+            std::unordered_map<std::string, std::uint32_t>& known_origins)
       : graph_(graph),
         costs_(costs),
+        chosen_(chosen),
         rank_(rank),
         kind_(kind),
         texts_(texts == RecordTexts::All),
@@ -44,7 +47,7 @@ class Describer {
     const auto [place, is_new] = known_.try_emplace(work.value);
     if (is_new) {
       place->second = std::visit(*this, graph_.works[work]);
-      if (texts_) place->second.origin = origin(graph_.works[work]);
+      if (texts_ && costs_ != nullptr) place->second.origin = origin(graph_.works[work]);
     }
     return place->second;
   }
@@ -53,9 +56,9 @@ class Describer {
   std::uint32_t origin(const Work& work) {
     std::string text;
     if (const auto* compute = std::get_if<Compute>(&work))
-      text = costs_.explain(*compute, kind_);
+      text = costs_->explain(*compute, kind_);
     else if (const auto* collective = std::get_if<Collective>(&work))
-      text = costs_.explain(*collective, members(*collective));
+      text = costs_->explain(*collective, members(*collective));
     else if (const auto* send = std::get_if<Send>(&work))
       text = message_text(send->size, rank_, graph_.mesh.member(send->axis, group(send->axis), send->peer));
     else if (const auto* receive = std::get_if<Receive>(&work))
@@ -75,7 +78,11 @@ class Describer {
     if (!texts_)
       return {TaskKind::Collective, "", {}, collective.size, static_cast<std::uint32_t>(size), collective.kind,
               Algorithm::Auto};
-    const Algorithm algorithm = costs_.collective(collective, members(collective)).algorithm;
+    const Algorithm algorithm =
+        costs_ != nullptr
+            ? costs_->collective(collective, members(collective)).algorithm
+            : carried_by(collective.kind,
+                         collective.algorithm == Algorithm::Auto ? chosen_ : collective.algorithm);
     return {TaskKind::Collective,
             work_text(collective, algorithm, size),
             {},
@@ -103,14 +110,15 @@ class Describer {
   }
   std::string message_text(Bytes size, RankId from, RankId to) const {
     const CommunicationCost cost =
-        costs_.message(size, DeviceId(graph_.device_of[from.value]), DeviceId(graph_.device_of[to.value]));
+        costs_->message(size, DeviceId(graph_.device_of[from.value]), DeviceId(graph_.device_of[to.value]));
     return fmt::format("message of {} from rank {} to rank {}: start and latency {} + {} at {}", text(size),
                        from.value, to.value, text(cost.latency), text(cost.transfer),
                        text(size / cost.transfer));
   }
 
   const TaskGraph& graph_;
-  const CostModel& costs_;
+  const CostModel* costs_;
+  Algorithm chosen_;
   RankId rank_;
   DeviceKindId kind_;
   bool texts_;
@@ -121,9 +129,23 @@ class Describer {
 
 class RecordMaker {
  public:
-  RecordMaker(const TaskGraph& graph, const Playback& playback, const Cluster& cluster, const CostModel& costs,
-              RecordTexts texts)
-      : graph_(graph), playback_(playback), cluster_(cluster), costs_(costs), texts_(texts) {}
+  RecordMaker(const TaskGraph& graph, const Playback& playback, const Cluster& cluster, const CostModel* costs,
+              RecordTexts texts, Algorithm chosen = Algorithm::Auto)
+      : graph_(graph), playback_(playback), cluster_(cluster), costs_(costs), texts_(texts), chosen_(chosen) {}
+
+  RecordHead head(RecordHeader header) {
+    RecordHead head;
+    record_.header = std::move(header);
+    add_device_kinds();
+    for (const RankTimes& rank : playback_.ranks) {
+      add_tasks(rank.rank);
+      add_lanes(rank);
+    }
+    head.first_task.resize(graph_.programs.size());
+    for (const auto& [program, first] : first_task_) head.first_task[program] = first;
+    head.record = std::move(record_);
+    return head;
+  }
 
   RunRecord run(RecordHeader header) {
     record_.header = std::move(header);
@@ -183,7 +205,7 @@ class RecordMaker {
     if (!first_task_.try_emplace(program.value, static_cast<std::uint32_t>(record_.tasks.size())).second)
       return;
     const DeviceKindId kind = cluster_[DeviceId(graph_.device_of[rank.value])].kind;
-    Describer describer(graph_, costs_, rank, kind, texts_, record_.origins, known_origins_);
+    Describer describer(graph_, costs_, chosen_, rank, kind, texts_, record_.origins, known_origins_);
     for (const Task& task : graph_.programs[program].tasks) {
       const Described& work = describer.describe(task.work);
       const bool texts = texts_ == RecordTexts::All;
@@ -246,8 +268,9 @@ class RecordMaker {
   const TaskGraph& graph_;
   const Playback& playback_;
   const Cluster& cluster_;
-  const CostModel& costs_;
+  const CostModel* costs_;
   const RecordTexts texts_;
+  const Algorithm chosen_;
   RunRecord record_;
   std::unordered_map<std::uint32_t, std::uint32_t> first_span_;  // by rank
   std::unordered_map<std::uint32_t, std::uint32_t> first_task_;  // by program
@@ -259,7 +282,15 @@ class RecordMaker {
 RunRecord make_record(const TaskGraph& graph, const Playback& playback, const Cluster& cluster,
                       const CostModel& costs, RecordHeader header, RecordTexts texts) {
   check(playback.complete, "only a complete playback makes a record");
-  return RecordMaker(graph, playback, cluster, costs, texts).run(std::move(header));
+  return RecordMaker(graph, playback, cluster, &costs, texts).run(std::move(header));
+}
+
+RecordHead make_record_head(const TaskGraph& graph, const Cluster& cluster, Algorithm chosen,
+                            RecordHeader header) {
+  Playback ranks;
+  for (std::uint32_t rank = 0; rank < graph.program_of.size(); ++rank)
+    ranks.ranks.push_back({.rank = RankId(rank), .multiplicity = 1, .tasks = {}});
+  return RecordMaker(graph, ranks, cluster, nullptr, RecordTexts::All, chosen).head(std::move(header));
 }
 
 std::vector<MemoryPoint> thinned(const std::vector<MemoryPoint>& points, std::size_t most) {

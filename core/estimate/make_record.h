@@ -20,6 +20,15 @@ enum class RecordTexts : std::uint8_t { All, None };
 RunRecord make_record(const TaskGraph&, const Playback&, const Cluster&, const CostModel&, RecordHeader,
                       RecordTexts = RecordTexts::All);
 
+// A measured run before its steps: header, device kinds, all ranks' lanes and the tasks of all programs,
+// described as above; collectives with the algorithm that carries them out where the plan leaves the choice
+// (`chosen`). Task t of a program is record task first_task[program] + t.
+struct RecordHead {
+  RunRecord record;
+  std::vector<std::uint32_t> first_task;  // by program; of programs that no rank runs: 0
+};
+RecordHead make_record_head(const TaskGraph&, const Cluster&, Algorithm chosen, RecordHeader);
+
 // The points of a curve to keep: of each of equal shares of time the first, the lowest, the highest and the
 // last, and the highest of every class. At most `most` (>= 16), in time order.
 std::vector<MemoryPoint> thinned(const std::vector<MemoryPoint>& points, std::size_t most);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the release programs and measures them: bash tests/benchmarks/run.sh [--runs N] [--only TEXT]
-# Whole commands first, beside their targets; then each other bench_* program.
+# Whole commands first, beside their targets; then training steps beside PyTorch's; then each other bench_* program.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -10,15 +10,25 @@ echo "Build"
 mkdir -p build
 cmake --preset release -DTANDEM_BENCHMARKS=ON >build/configure-release.log
 targets=(tandem tandem-sim)
-for source in tests/benchmarks/bench_*.cpp; do targets+=("$(basename "$source" .cpp)"); done
+for source in tests/benchmarks/bench_*.cpp; do
+  name=$(basename "$source" .cpp)
+  if grep -q "^build $name:" build/release/build.ninja; then targets+=("$name"); fi
+done
 NINJA_STATUS="  %f of %t, %es  " cmake --build build/release --parallel "$(nproc)" --target "${targets[@]}"
 
 echo "Machine: $(nproc) cores, $(sed -n 's/^model name\s*: //p' /proc/cpuinfo | head -n 1), load $(cut -d ' ' -f 1 /proc/loadavg)"
 failed=0
 build/release/bin/bench_process build/release/bin . "$@" || failed=1
+(($# == 0)) || exit $failed
+echo
+echo "Training steps beside PyTorch's"
+if [[ -x build/release/bin/bench_training ]]; then
+  python3 tests/benchmarks/compare_training.py build/release/bin/bench_training || failed=1
+else
+  echo "Skipped: bench_training was not built (it needs oneDNN: apt-get install libdnnl-dev)"
+fi
 for program in build/release/bin/bench_*; do
-  [[ $(basename "$program") == bench_process ]] && continue
-  (($# == 0)) || continue
+  [[ $(basename "$program") =~ ^bench_(process|training)$ ]] && continue
   echo
   echo "$(basename "$program")"
   "$program" || failed=1

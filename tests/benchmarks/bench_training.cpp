@@ -1,6 +1,6 @@
-// Speed of the CPU executor: steps of GPT-2 small on one rank, 4 sequences of 512 tokens in fp32, by kind of
-// task. bench_training MODEL_FILE [--threads N] [--steps N] [--on-request] [--products] On request: one step
-// for each line of input, until its end.
+// Speed of the CPU executor: a model's steps on one rank, 4 sequences of 512 tokens in fp32, by kind of task.
+//   bench_training MODEL_FILE [--threads N] [--steps N] [--on-request] [--products]
+// --on-request: one step for each line of input, until its end.
 #include <fmt/core.h>
 #include <sys/resource.h>
 

@@ -52,6 +52,18 @@ const NetworkRow* Calibration::find_network(std::string_view network) const {
   return row == networks.end() ? nullptr : &*row;
 }
 
+const CoresRow* Calibration::find_cores(std::string_view device) const {
+  const auto row =
+      std::find_if(cores.begin(), cores.end(), [&](const CoresRow& r) { return r.device == device; });
+  return row == cores.end() ? nullptr : &*row;
+}
+
+const ProfileRow* Calibration::find_profile(std::string_view device, const MeasuredKind& kind) const {
+  const auto row = std::find_if(profile.begin(), profile.end(),
+                                [&](const ProfileRow& r) { return r.kind == kind && r.device == device; });
+  return row == profile.end() ? nullptr : &*row;
+}
+
 std::string_view name(PassKind kind) {
   constexpr std::array<std::string_view, 15> names = {
       "norm",      "activation",    "residual",      "rotary",     "softmax",

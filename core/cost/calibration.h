@@ -7,20 +7,13 @@
 #include <utility>
 #include <vector>
 
-#include "core/problem/problem.h"
+#include "core/cost/profile.h"
+#include "core/cost/provenance.h"
 #include "core/task/work.h"
 #include "core/units/dtype.h"
 #include "core/units/quantity.h"
 
 namespace tandem {
-
-// Where a row of constants comes from. `like` names the row that gave what this one leaves out.
-struct Provenance {
-  std::string source, like;
-  std::map<std::string, double>
-      sigma;  // relative one-sigma by constant: {"eta", 0.08}; "start": in microseconds
-  Where where;
-};
 
 // Matrix products of one device kind and some number formats: eta and the tile law of core/cost/gemm.h.
 struct GemmRow {
@@ -104,6 +97,16 @@ struct FrameworkProfile {
   Provenance from;
 };
 
+// Device kinds that are cores of one machine. Its ranks share them, and copying what they send is work of a
+// core as well.
+struct CoresRow {
+  std::string device;
+  int count = 0;             // that the ranks of a machine share; 0: `threads` for each of its devices
+  int threads = 1;           // of a rank's computation
+  double communication = 1;  // share of a communication's time that is work of a core; a paced one only waits
+  Provenance from;
+};
+
 enum class Clock : std::uint8_t {
   Sustained,
   Boost
@@ -128,6 +131,8 @@ struct Calibration {
   std::vector<NetworkRow> networks;
   std::map<std::string, FrameworkProfile> frameworks;
   Environment environment;
+  std::vector<CoresRow> cores;
+  std::vector<ProfileRow> profile;  // measured durations come before all formulas
 
   // The row of exactly this device (and number format); null where there is none.
   const GemmRow* find_gemm(std::string_view device, DType dtype) const;
@@ -135,6 +140,8 @@ struct Calibration {
   bool has_attention(std::string_view device) const;
   const LinkRow* find_link(std::string_view link, int node_devices) const;
   const NetworkRow* find_network(std::string_view network) const;
+  const CoresRow* find_cores(std::string_view device) const;
+  const ProfileRow* find_profile(std::string_view device, const MeasuredKind&) const;
 };
 
 // Reads every *.toml file of `folder` (scenarios/calibrations), then `overlay_file` unless empty, whose rows
@@ -143,5 +150,8 @@ std::shared_ptr<const Calibration> read_calibration(const std::string& folder,
                                                     const std::string& overlay_file = {});
 
 std::string_view name(PassKind);  // "norm", "activation", …
+
+// What `tandem calibrate` found, in the form that read_calibration reads.
+std::string to_toml(const std::vector<CoresRow>&, const std::vector<ProfileRow>&);
 
 }  // namespace tandem

@@ -34,17 +34,56 @@ const FrameworkProfile& find_framework(const Calibration& calibration, const std
        nearest.empty() ? fmt::format("one of {}", fmt::join(known, ", ")) : "did you mean " + nearest + "?"});
 }
 
+std::string measured_text(const ProfileRow& row, const MeasuredShape& shape) {
+  const ProfileAnswer answer = look_up(row, shape);
+  const std::string what = fmt::format("{} {}: {}", text(row.kind), text(shape), text(answer.time));
+  if (answer.exact) return fmt::format("{} as measured; {}", what, row.from.source);
+  return fmt::format("{} interpolated, nearest of {} measured {}: {}; {}", what, row.times.size(),
+                     text(answer.nearest.shape), text(answer.nearest.time), row.from.source);
+}
+
 }  // namespace
 
 struct CostModel::State {
   std::shared_ptr<const Calibration> calibration;
   const FrameworkProfile& framework;
   Cluster cluster;
-  std::vector<DeviceCosts> devices;  // by DeviceKindId
+  std::vector<DeviceCosts> devices;    // by DeviceKindId
+  std::vector<const CoresRow*> cores;  // by DeviceKindId; null: no cores
+  bool cores_only = true;
 
   State(std::shared_ptr<const Calibration> from, const std::string& name, const Cluster& machine)
       : calibration(std::move(from)), framework(find_framework(*calibration, name)), cluster(machine) {
-    for (const DeviceKind& kind : cluster.kinds()) devices.emplace_back(*calibration, framework, kind);
+    for (const DeviceKind& kind : cluster.kinds()) {
+      devices.emplace_back(*calibration, framework, kind);
+      cores.push_back(calibration->find_cores(kind.id));
+      cores_only = cores_only && cores.back() != nullptr;
+    }
+  }
+  const ProfileRow* profile(const MeasuredKind& measured, DeviceKindId kind) const {
+    return calibration->find_profile(cluster.kinds()[kind.value].id, measured);
+  }
+  bool alike_on_one_node(std::span<const DeviceId> members) const {
+    const Device& first = cluster[members[0]];
+    return std::all_of(members.begin(), members.end(), [&](DeviceId member) {
+      return cluster[member].node == first.node && cluster[member].kind == first.kind;
+    });
+  }
+  // What cores of one machine send one another is copied by them, and loads no wire.
+  bool meets_in_memory(std::span<const DeviceId> members) const {
+    return !members.empty() && cores[cluster[members[0]].kind.value] != nullptr && alike_on_one_node(members);
+  }
+  // Of the kind that all members are, on one node; null: not measured.
+  const ProfileRow* profile(const MeasuredKind& measured, std::span<const DeviceId> members) const {
+    if (calibration->profile.empty() || !alike_on_one_node(members)) return nullptr;
+    return profile(measured, cluster[members[0]].kind);
+  }
+  const ProfileRow* profile(const Collective& work, std::span<const DeviceId> members) const {
+    return profile(kind_of(work, carried_by(work.kind, work.algorithm), members.size()), members);
+  }
+  const ProfileRow* message_profile(DeviceId from, DeviceId to) const {
+    const DeviceId pair[] = {from, to};
+    return profile({.work = MeasuredWork::Message}, pair);
   }
   const DeviceCosts& costs(DeviceKindId kind) const { return devices[kind.value]; }
   const Environment& environment() const { return calibration->environment; }
@@ -61,14 +100,19 @@ CostModel::CostModel(const CostModel&) = default;
 
 ComputeCost CostModel::compute(const Compute& work, DeviceKindId kind) const {
   const DeviceCosts& costs = state_->costs(kind);
+  // Host and device of a core are one, and what was measured there includes both.
+  const bool core = state_->cores[kind.value] != nullptr;
+  const Seconds host = core ? Seconds(0) : state_->framework.host_per_launch * std::max(work.launches, 0);
+  if (const ProfileRow* row = state_->profile(kind_of(work), kind))
+    return {look_up(*row, shape_of(work)).time, host};
   const Seconds device = std::visit(
       Overloaded{
           [&](const MatrixProduct& m) { return gemm_time(m, costs.gemm(m.input, m.grouped).value).time; },
           [&](const FusedAttention& a) { return attention_time(a, costs.attention(a).value); },
           [&](const MemoryPass& p) { return costs.memory_pass(p); }},
       work.kernel);
-  const double launches = std::max(work.launches, 0);
-  return {device + state_->framework.kernel_gap * launches, state_->framework.host_per_launch * launches};
+  if (core) return {device, host};
+  return {device + state_->framework.kernel_gap * std::max(work.launches, 0), host};
 }
 
 ComputeCost CostModel::copy(const Copy& work, DeviceId device) const {
@@ -94,6 +138,15 @@ ComputeCost CostModel::input(const WaitForInput& work) const {
 
 CommunicationCost CostModel::collective(const Collective& work, std::span<const DeviceId> members) const {
   if (members.size() < 2) return {};
+  if (const ProfileRow* row = state_->profile(work, members)) {
+    const double bound = busiest_link(state_->cluster, loads(work, row->kind.algorithm, members));
+    const Seconds measured = look_up(*row, shape_of(work.size)).time;
+    return {.latency = {},
+            .transfer = std::max(measured, Seconds(bound * work.size.value)),
+            .algorithm = row->kind.algorithm,
+            .protocol = {},
+            .host = {}};
+  }
   const Group group = group_of(state_->cluster, *state_->calibration, members);
   const Candidate best = state_->choose(work, group);
   // Never faster than the busiest link, so that a simulation without contention takes the same time.
@@ -102,13 +155,21 @@ CommunicationCost CostModel::collective(const Collective& work, std::span<const 
           .transfer = Seconds(std::max(best.seconds_per_byte, bound) * work.size.value),
           .algorithm = best.algorithm,
           .protocol = best.protocol,
-          .host = state_->framework.host_per_collective +
-                  state_->framework.host_per_member *
-                      (work.axis == Axis::Tensor ? static_cast<double>(members.size()) : 0)};
+          .host = state_->cores_only
+                      ? Seconds(0)
+                      : state_->framework.host_per_collective +
+                            state_->framework.host_per_member *
+                                (work.axis == Axis::Tensor ? static_cast<double>(members.size()) : 0)};
 }
 
 CommunicationCost CostModel::message(Bytes size, DeviceId from, DeviceId to) const {
   if (from == to) return {};
+  if (const ProfileRow* row = state_->message_profile(from, to)) {
+    const double bound = busiest_link(state_->cluster, loads(from, to));
+    const Seconds measured = look_up(*row, shape_of(size)).time;
+    return {
+        .latency = {}, .transfer = std::max(measured, Seconds(bound * size.value)), .protocol = {}, .host = {}};
+  }
   const DeviceId pair[] = {from, to};
   const Candidate candidate = message_candidate(group_of(state_->cluster, *state_->calibration, pair));
   const double bound = busiest_link(state_->cluster, loads(from, to));
@@ -117,21 +178,33 @@ CommunicationCost CostModel::message(Bytes size, DeviceId from, DeviceId to) con
       .transfer = Seconds(std::max(candidate.seconds_per_byte, bound) * size.value),
       .algorithm = candidate.algorithm,
       .protocol = candidate.protocol,
-      .host = state_->framework.host_per_message};
+      .host = state_->cores_only ? Seconds(0) : state_->framework.host_per_message};
 }
 
 std::vector<LinkLoad> CostModel::loads(const Collective& work, Algorithm chosen,
                                        std::span<const DeviceId> members) const {
+  if (state_->meets_in_memory(members)) return {};
   return collective_loads(state_->cluster, work.kind, chosen, members);
 }
 std::vector<LinkLoad> CostModel::loads(DeviceId from, DeviceId to) const {
+  const DeviceId pair[] = {from, to};
+  if (state_->meets_in_memory(pair)) return {};
   return message_loads(state_->cluster, from, to);
 }
 
-double CostModel::overlap_slowdown(DeviceKindId) const {
+double CostModel::overlap_slowdown(DeviceKindId kind) const {
+  if (state_->cores[kind.value] != nullptr) return 1;  // cores are shared instead
   // Training runs fit max(compute + share * smaller, communication). Communication of length c that hides
   // behind longer computation delays it by share * c, so during c the computation runs at the rate 1 - share.
   return 1 / (1 - state_->environment().overlap_share);
+}
+
+std::optional<SharedCores> CostModel::shared_cores(DeviceId device) const {
+  const CoresRow* row = state_->cores[state_->cluster[device].kind.value];
+  if (row == nullptr) return std::nullopt;
+  const int own = row->threads * state_->cluster.type(state_->cluster[device].node).devices;
+  return SharedCores{static_cast<double>(row->count > 0 ? row->count : own), static_cast<double>(row->threads),
+                     row->communication};
 }
 
 double CostModel::straggler_factor() const {
@@ -139,9 +212,13 @@ double CostModel::straggler_factor() const {
                  std::log2(static_cast<double>(std::max<std::size_t>(1, state_->cluster.node_count())));
 }
 
-bool CostModel::host_waits_for_messages() const { return state_->framework.host_waits_for_messages; }
+bool CostModel::host_waits_for_messages() const {
+  return state_->framework.host_waits_for_messages && !state_->cores_only;
+}
 
-Seconds CostModel::host_per_step() const { return state_->framework.host_per_step; }
+Seconds CostModel::host_per_step() const {
+  return state_->cores_only ? Seconds(0) : state_->framework.host_per_step;
+}
 
 Bytes CostModel::held_by_allocator(Bytes allocated) const {
   return allocated * (1 + state_->framework.allocator_share);
@@ -153,6 +230,7 @@ Bytes CostModel::reserved_memory(DeviceKindId, std::size_t communicators) const 
 }
 
 std::string CostModel::explain(const Compute& work, DeviceKindId kind) const {
+  if (const ProfileRow* row = state_->profile(kind_of(work), kind)) return measured_text(*row, shape_of(work));
   const DeviceCosts& costs = state_->costs(kind);
   const std::string device = std::visit(
       Overloaded{
@@ -181,6 +259,7 @@ std::string CostModel::explain(const Compute& work, DeviceKindId kind) const {
 
 std::string CostModel::explain(const Collective& work, std::span<const DeviceId> members) const {
   if (members.size() < 2) return fmt::format("{} of one rank: 0 s", name(work.kind));
+  if (const ProfileRow* row = state_->profile(work, members)) return measured_text(*row, shape_of(work.size));
   const Group group = group_of(state_->cluster, *state_->calibration, members);
   const CommunicationCost cost = collective(work, members);
   const Environment& e = state_->environment();

@@ -28,6 +28,13 @@ struct CommunicationCost {
   Seconds host;               // that the host takes to issue it
 };
 
+// What ranks of one machine share where devices are cores.
+struct SharedCores {
+  double cores = 1;          // of the machine
+  double threads = 1;        // that a rank's computation keeps busy
+  double communication = 1;  // core that communication keeps busy while it goes on
+};
+
 // Fitted constants and where they come from; read from scenarios/calibrations (core/cost/calibration.h).
 struct Calibration;
 
@@ -52,6 +59,8 @@ class CostModel {
 
   // Computation runs this much slower (>= 1) while a communication kernel runs on the same device.
   double overlap_slowdown(DeviceKindId) const;
+  // Nothing: a device of its own.
+  std::optional<SharedCores> shared_cores(DeviceId) const;
   // Computation is this much slower (>= 1) in a job of many nodes: the slowest of many is waited for.
   double straggler_factor() const;
   // The framework's host issues nothing behind a receive before the message is there.

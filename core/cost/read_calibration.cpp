@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "core/cost/calibration.h"
+#include "core/cost/profile_rows.h"
 #include "core/cost/row_reader.h"
 
 namespace tandem {
@@ -46,7 +47,9 @@ class FileReader {
         {"link", &FileReader::link},
         {"network", &FileReader::network},
         {"framework", &FileReader::framework},
-        {"environment", &FileReader::environment}};
+        {"environment", &FileReader::environment},
+        {"cores", &FileReader::cores},
+        {"profile", &FileReader::profile}};
     if (key == "sigma") return;
     const auto section =
         std::find_if(sections.begin(), sections.end(), [&](const auto& s) { return s.first == key; });
@@ -298,6 +301,21 @@ class FileReader {
     row.read("context", out.context);
     row.read("communicator", out.communicator);
     provenance(row, "environment", out.from, "");
+  }
+
+  void cores(RowReader& row) {
+    CoresRow read = read_cores_row(row);
+    provenance(row, "cores", read.from, "");
+    std::erase_if(out_.cores, [&](const CoresRow& r) { return r.device == read.device; });
+    out_.cores.push_back(std::move(read));
+  }
+
+  void profile(RowReader& row) {
+    ProfileRow read = read_profile_row(row);
+    provenance(row, "profile", read.from, "");
+    std::erase_if(out_.profile,
+                  [&](const ProfileRow& r) { return r.device == read.device && r.kind == read.kind; });
+    out_.profile.push_back(std::move(read));
   }
 
   Calibration& out_;

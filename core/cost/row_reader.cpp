@@ -135,6 +135,25 @@ void RowReader::read(std::string_view key, std::vector<std::pair<double, double>
     out = std::move(read);
 }
 
+void RowReader::read(std::string_view key, std::vector<std::pair<std::string, std::string>>& out) {
+  const toml::node* node = find(key);
+  if (node == nullptr) return;
+  const toml::array* list = node->as_array();
+  std::vector<std::pair<std::string, std::string>> read;
+  if (list != nullptr)
+    for (const toml::node& item : *list) {
+      const toml::array* pair = item.as_array();
+      if (pair == nullptr || pair->size() != 2) continue;
+      const auto first = pair->get(0)->value_exact<std::string>();
+      const auto second = pair->get(1)->value_exact<std::string>();
+      if (first && second) read.emplace_back(*first, *second);
+    }
+  if (list == nullptr || read.size() != list->size())
+    complain(key, "is not a list of pairs of texts");
+  else
+    out = std::move(read);
+}
+
 void RowReader::read(std::string_view key, std::map<std::string, double>& out, double low, double high) {
   const toml::node* node = find(key);
   if (node == nullptr) return;

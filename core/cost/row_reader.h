@@ -27,6 +27,7 @@ class RowReader {
   void read(std::string_view key, Bytes& out);
   void read(std::string_view key, std::vector<std::string>& out);
   void read(std::string_view key, std::vector<std::pair<double, double>>& out);  // [[2, 0.8], [4, 0.81]]
+  void read(std::string_view key, std::vector<std::pair<std::string, std::string>>& out);  // [["64", "4 us"]]
   void read(std::string_view key, std::map<std::string, double>& out, double low, double high);
 
   bool has(std::string_view key) const { return table_.contains(key); }

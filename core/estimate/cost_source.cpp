@@ -20,6 +20,10 @@ double ModelCostSource::overlap_slowdown(DeviceId device) const {
 }
 double ModelCostSource::straggler_factor() const { return cost_.straggler_factor(); }
 bool ModelCostSource::host_waits_for_messages() const { return cost_.host_waits_for_messages(); }
+std::optional<SharedCores> ModelCostSource::shared_cores(DeviceId device) const {
+  return cost_.shared_cores(device);
+}
+std::uint32_t ModelCostSource::node(DeviceId device) const { return cluster_[device].node.value; }
 std::size_t ModelCostSource::link_count() const { return cluster_.link_count(); }
 Bandwidth ModelCostSource::capacity(LinkId link) const { return cluster_[link].capacity; }
 

@@ -1,6 +1,7 @@
 // What playing a task graph asks of the machine and the cost model, so that both can be replaced in tests.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,6 +24,9 @@ class CostSource {
   virtual double straggler_factor() const = 0;
   // The host issues nothing behind a receive before the message is there.
   virtual bool host_waits_for_messages() const { return false; }
+  // What the device shares with the others of its node; nothing: a device of its own.
+  virtual std::optional<SharedCores> shared_cores(DeviceId) const { return std::nullopt; }
+  virtual std::uint32_t node(DeviceId) const { return 0; }
 
   virtual std::size_t link_count() const = 0;
   virtual Bandwidth capacity(LinkId) const = 0;
@@ -49,6 +53,8 @@ class ModelCostSource final : public CostSource {
   double overlap_slowdown(DeviceId) const override;
   double straggler_factor() const override;
   bool host_waits_for_messages() const override;
+  std::optional<SharedCores> shared_cores(DeviceId) const override;
+  std::uint32_t node(DeviceId) const override;
   std::size_t link_count() const override;
   Bandwidth capacity(LinkId) const override;
   std::uint64_t shape(std::span<const DeviceId> members) const override;

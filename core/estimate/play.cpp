@@ -43,6 +43,14 @@ std::vector<RankId> one_a_stage(const TaskGraph& tasks) {
 // From the coarsest folding that the options allow down to none, until no weight is too large for a route.
 void fold_as_far_as_possible(const TaskGraph& tasks, const CostSource& costs, const PlayOptions& options,
                              Preparation& result) {
+  const bool share_cores = std::ranges::any_of(
+      tasks.device_of, [&](std::uint32_t d) { return costs.shared_cores(DeviceId(d)).has_value(); });
+  if (share_cores) {  // each rank slows the others of its machine down
+    result.classes = identity_classes(tasks, result.traffic, costs);
+    result.graph =
+        build_play_graph(tasks, costs, result.traffic, result.classes, {.stragglers = options.jitter == 0});
+    return;
+  }
   const bool folded = options.fidelity != Fidelity::Full && options.fidelity != Fidelity::Replicas;
   // The straggler factor stands for the spread that jitter draws. Joined runs keep every time; the two levels
   // that others are held against go without.

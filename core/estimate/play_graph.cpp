@@ -50,9 +50,19 @@ class Builder {
       RankClass& rank = result_.ranks[c];
       rank.representative = RankId(first[c]);
       rank.size = 0;
-      rank.slowdown = costs_.slowdown(DeviceId(graph_.device_of[first[c]]));
+      const DeviceId device(graph_.device_of[first[c]]);
+      rank.slowdown = costs_.slowdown(device);
+      rank.machine = machine_of(device);
     }
     for (std::uint32_t c : classes_.of_rank) ++result_.ranks[c].size;
+  }
+
+  std::uint32_t machine_of(DeviceId device) {
+    const std::optional<SharedCores> cores = costs_.shared_cores(device);
+    if (!cores) return no_class;
+    const auto [known, fresh] = machine_of_node_.try_emplace(costs_.node(device), result_.machines.size());
+    if (fresh) result_.machines.push_back(*cores);
+    return known->second;
   }
 
   // Rank classes of one program, device key and issue times share a compiled program; joined, also only those
@@ -280,6 +290,7 @@ class Builder {
   const Traffic& traffic_;
   const Classes& classes_;
   const PlayGraphOptions& options_;
+  std::map<std::uint32_t, std::uint32_t> machine_of_node_;
   PlayGraph result_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, bool, std::uint32_t, std::uint32_t>, std::uint32_t>
       known_pairings_;

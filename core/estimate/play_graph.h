@@ -23,8 +23,9 @@ struct RankClass {
   std::uint32_t size = 1;     // ranks that behave as this one
   std::uint32_t program = 0;  // in PlayGraph::programs
   double slowdown = 1;
-  std::uint32_t group_begin = 0;  // in PlayGraph::group_of: a channel class an axis of the program
-  std::uint32_t send_begin = 0;   // in PlayGraph::peers: one a send, then one a receive of the program
+  std::uint32_t machine = no_class;  // in PlayGraph::machines, whose cores it shares; no_class: none
+  std::uint32_t group_begin = 0;     // in PlayGraph::group_of: a channel class an axis of the program
+  std::uint32_t send_begin = 0;      // in PlayGraph::peers: one a send, then one a receive of the program
   std::uint32_t receive_begin = 0;
 };
 
@@ -60,6 +61,7 @@ struct LinkClass {
 };
 
 struct PlayGraph {
+  std::vector<SharedCores> machines;  // nodes whose devices are cores; their ranks are classes of one
   std::vector<CompiledProgram> programs;
   std::vector<RankClass> ranks;
   std::vector<ChannelClass> channels;

@@ -30,7 +30,7 @@ double normal_draw(std::uint64_t key) {
 
 Player::Player(const TaskGraph& tasks, const PlayGraph& graph, const Classes& classes,
                const PlayerOptions& options, FlowPort* port)
-    : tasks_(tasks), graph_(graph), options_(options), port_(port) {
+    : tasks_(tasks), graph_(graph), options_(options), port_(port), cores_(graph, queue_) {
   ranks_.resize(graph.ranks.size());
   for (std::uint32_t r = 0; r < graph.ranks.size(); ++r) {
     const CompiledProgram& p = program(r);
@@ -88,7 +88,11 @@ void Player::push(double time, std::uint32_t operation, std::uint32_t version) {
 }
 
 void Player::fire() {
-  const TimedEvent event = queue_.pop();
+  TimedEvent event = queue_.pop();
+  if (cores_.has(event.operation)) {
+    if (!cores_.finish(event.operation, event.version, event.time)) return;
+    event.version = 0;
+  }
   if (++events_ % kEventsBetweenProgress == 0 && options_.progress) {
     stopped_ = !options_.progress(static_cast<double>(tasks_done_) /
                                   static_cast<double>(std::max<std::size_t>(tasks_total_, 1)));
@@ -119,7 +123,7 @@ void Player::try_start(std::uint32_t r, std::uint32_t slot, double now, Cause ca
   }
   if (ranks_[r].record > 0) remember_cause(r, slot, cause);
   if (task.kind == PlayKind::Compute || task.kind == PlayKind::Timed) {
-    start_alone(r, task, l, at);
+    start_alone(r, task, l, at, now);
     return;
   }
   l.status = Status::Arrived;
@@ -131,7 +135,7 @@ void Player::try_start(std::uint32_t r, std::uint32_t slot, double now, Cause ca
   }
 }
 
-void Player::start_alone(std::uint32_t r, const PlayedTask& task, LaneState& l, double at) {
+void Player::start_alone(std::uint32_t r, const PlayedTask& task, LaneState& l, double at, double now) {
   l.status = Status::Running;
   l.time = at;
   ++timed_;
@@ -140,6 +144,7 @@ void Player::start_alone(std::uint32_t r, const PlayedTask& task, LaneState& l, 
   if (task.kind == PlayKind::Timed) return push(at + task.duration, operation, 0);
   const double duration = task.duration * graph_.ranks[r].slowdown * jitter_factor(r, task.origin);
   if (task.slot != program(r).compute_slot) return push(at + duration, operation, 0);
+  if (cores_.shares(r)) return cores_.compute(operation, r, at - now + duration, now);
   const bool run = task.piece_begin != task.piece_end;
   rank.piece = task.piece_begin;
   rank.run_delay = rank.host_delay;
@@ -275,11 +280,12 @@ void Player::meet(std::uint32_t r, std::uint32_t t, const PlayedTask& task, doub
   }
 }
 
-Player::Status Player::set_out(std::uint32_t operation, const ChannelEntry& entry, double now) {
+Player::Status Player::set_out(std::uint32_t operation, const ChannelEntry& entry,
+                               std::span<const std::uint32_t> copying, double now) {
   ++timed_;
   const bool flows = port_ != nullptr && entry.pattern != no_pattern;
   if (!flows) {
-    push(now + entry.total, operation, 0);
+    if (!cores_.communicate(operation, copying, entry.total, now)) push(now + entry.total, operation, 0);
     return Status::Running;
   }
   push(now + entry.delay, operation, 0);
@@ -305,8 +311,10 @@ void Player::start_group(std::uint32_t channel, double now) {
   GroupState& group = groups_[channel];
   group.time = now;
   for (const Member& member : members(channel)) communication_begins(member.rank, now);
-  const ChannelEntry& entry = graph_.entries[graph_.channels[channel].entry_begin + group.entry];
-  group.status = set_out(static_cast<std::uint32_t>(lanes_.size()) + channel, entry, now);
+  const ChannelClass& c = graph_.channels[channel];
+  const std::span copying(graph_.members.data() + c.member_begin, graph_.members.data() + c.member_end);
+  group.status = set_out(static_cast<std::uint32_t>(lanes_.size()) + channel,
+                         graph_.entries[c.entry_begin + group.entry], copying, now);
 }
 
 void Player::start_message(std::uint32_t r, std::uint32_t slot, double now) {
@@ -316,7 +324,8 @@ void Player::start_message(std::uint32_t r, std::uint32_t slot, double now) {
   communication_begins(r, now);
   communication_begins(peer.rank, now);
   const ChannelEntry& entry = graph_.entries[graph_.channels[peer.channel].entry_begin + task.entry];
-  l.status = set_out(ranks_[r].lane_begin + slot, entry, now);
+  // Between ranks of a machine the receiver copies.
+  l.status = set_out(ranks_[r].lane_begin + slot, entry, {&peer.rank, 1}, now);
 }
 
 void Player::group_event(std::uint32_t channel, double now) {

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "core/estimate/core_sharing.h"
 #include "core/estimate/play_graph.h"
 #include "core/estimate/playback.h"
 #include "core/estimate/timed_queue.h"
@@ -97,13 +98,15 @@ class Player {
   }
 
   void try_start(std::uint32_t rank, std::uint32_t slot, double now, Cause cause);
-  void start_alone(std::uint32_t rank, const PlayedTask&, LaneState&, double at);
+  void start_alone(std::uint32_t rank, const PlayedTask&, LaneState&, double at, double now);
   void arrive(std::uint32_t rank, const PlayedTask&, double at, double now, const Cause&);
   void meet(std::uint32_t rank, std::uint32_t task, const PlayedTask&, double now, const Cause&);
   void start_group(std::uint32_t channel, double now);
   void start_message(std::uint32_t rank, std::uint32_t slot, double now);
-  // Times a communication, or the delay before its flows; gives its next status.
-  Status set_out(std::uint32_t operation, const ChannelEntry&, double now);
+  // Times a communication, or the delay before its flows; gives its next status. `copying`: the ranks whose
+  // cores it keeps busy where they share some.
+  Status set_out(std::uint32_t operation, const ChannelEntry&, std::span<const std::uint32_t> copying,
+                 double now);
   std::uint32_t part_count(const ChannelClass&, const ChannelEntry&) const;
   void launch(std::uint32_t operation, const ChannelClass&, const ChannelEntry&);
   void group_event(std::uint32_t channel, double now);
@@ -129,6 +132,7 @@ class Player {
   const PlayerOptions& options_;
   FlowPort* port_;
   TimedQueue queue_;
+  CoreSharing cores_;
   std::vector<RankState> ranks_;
   std::vector<LaneState> lanes_;
   std::vector<std::uint32_t> rank_of_lane_;

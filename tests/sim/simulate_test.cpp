@@ -55,6 +55,13 @@ TaskGraph two_messages(double second_start) {
   return builder.graph();
 }
 
+TEST(Simulate, SharesCoresAsTheEstimateDoes) {
+  const TaskGraph graph = pipeline_graph({.tp = 2, .pp = 2, .dp = 2});
+  const SyntheticCosts costs({.cores = SharedCores{.cores = 3}});
+  const Playback simulated = simulate(graph, costs, at(Fidelity::Folded));
+  EXPECT_NEAR(simulated.step_time.value, estimate(graph, costs, {}).step_time.value, 1e-9);
+}
+
 TEST(Simulate, TwoFlowsOnOneLinkShareIt) {
   const SyntheticCosts costs(
       {.devices = 4, .devices_per_node = 2, .nodes_per_leaf = 1, .oversubscription = 2, .latency = 0});

@@ -20,6 +20,7 @@ struct SyntheticMachine {
   double overlap = 1;
   double issue = 0;                           // s of the host a communication
   std::map<std::uint32_t, double> slow = {};  // factor by device
+  std::optional<SharedCores> cores = {};      // that devices of a node share; then nothing loads a link
 };
 
 class SyntheticCosts final : public CostSource {
@@ -41,6 +42,8 @@ class SyntheticCosts final : public CostSource {
   ComputeCost input(const WaitForInput& work) const override { return {{}, work.host}; }
   double overlap_slowdown(DeviceId) const override { return machine_.overlap; }
   double straggler_factor() const override { return 1; }
+  std::optional<SharedCores> shared_cores(DeviceId) const override { return machine_.cores; }
+  std::uint32_t node(DeviceId device) const override { return device.value / machine_.devices_per_node; }
 
   std::size_t link_count() const override { return 4 * machine_.devices + 2 * leaves(); }
   Bandwidth capacity(LinkId link) const override {
@@ -66,24 +69,32 @@ class SyntheticCosts final : public CostSource {
     const double steps =
         static_cast<double>(members.size() - 1) * (work.kind == CollectiveKind::AllReduce ? 2 : 1);
     double transfer = 0;
-    for (const LinkLoad& load : loads(work, Algorithm::Ring, members)) {
+    for (const LinkLoad& load : all_loads(work, members)) {
       transfer = std::max(transfer, load.share * work.size.value / capacity(load.link).value);
     }
     return {Seconds(steps * machine_.latency), Seconds(transfer), Algorithm::Ring, "", Seconds(machine_.issue)};
   }
   CommunicationCost message(Bytes size, DeviceId from, DeviceId to) const override {
     double slowest = 0;
-    for (const LinkLoad& load : loads(from, to))
+    for (const LinkLoad& load : route(from, to))
       slowest = std::max(slowest, size.value / capacity(load.link).value);
     return {Seconds(machine_.latency), Seconds(slowest), Algorithm::Ring, "", Seconds(machine_.issue)};
   }
   std::vector<LinkLoad> loads(const Collective& work, Algorithm,
                               std::span<const DeviceId> members) const override {
+    return machine_.cores ? std::vector<LinkLoad>() : all_loads(work, members);
+  }
+  std::vector<LinkLoad> loads(DeviceId from, DeviceId to) const override {
+    return machine_.cores ? std::vector<LinkLoad>() : route(from, to);
+  }
+
+ private:
+  std::vector<LinkLoad> all_loads(const Collective& work, std::span<const DeviceId> members) const {
     std::map<LinkId, double> sum;
     const double share = bus_factor(work.kind, members.size());
     if (members.size() > 1) {
       for (std::size_t i = 0; i < members.size(); ++i) {
-        for (const LinkLoad& load : loads(members[i], members[(i + 1) % members.size()]))
+        for (const LinkLoad& load : route(members[i], members[(i + 1) % members.size()]))
           sum[load.link] += share;
       }
     }
@@ -91,7 +102,7 @@ class SyntheticCosts final : public CostSource {
     for (const auto& [link, total] : sum) result.push_back({link, total});
     return result;
   }
-  std::vector<LinkLoad> loads(DeviceId from, DeviceId to) const override {
+  std::vector<LinkLoad> route(DeviceId from, DeviceId to) const {
     if (from == to) return {};
     if (node(from) == node(to)) return {{LinkId(4 * from.value), 1}, {LinkId(4 * to.value + 1), 1}};
     std::vector<LinkLoad> route = {{LinkId(4 * from.value + 2), 1}, {LinkId(4 * to.value + 3), 1}};
@@ -101,9 +112,6 @@ class SyntheticCosts final : public CostSource {
     }
     return route;
   }
-
- private:
-  std::uint32_t node(DeviceId device) const { return device.value / machine_.devices_per_node; }
   std::uint32_t leaf(DeviceId device) const { return node(device) / machine_.nodes_per_leaf; }
   std::uint32_t leaves() const {
     const std::uint32_t a_leaf = machine_.devices_per_node * machine_.nodes_per_leaf;

@@ -137,6 +137,7 @@ std::optional<Part> parse_part(const Catalog& catalog, const std::string& text, 
   part.fabric = preset->fabric;
   const std::int64_t devices = count.value_or(part.type->devices);
   if (part.type->any_size) {
+    part.nodes = 1;
     part.devices = static_cast<int>(devices);
     return part;
   }

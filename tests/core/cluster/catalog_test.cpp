@@ -66,6 +66,13 @@ TEST(Catalog, EveryEntryHasItsSource) {
   for (const auto& [id, preset] : shipped_catalog().presets) EXPECT_FALSE(preset.source.empty()) << id;
 }
 
+TEST(CpuCores, ANumberOfThemIsOneServer) {
+  const ClusterSpec spec = cluster_from_text(shipped_catalog(), "cpu-core:8", Where{});
+  ASSERT_EQ(spec.groups.size(), 1u);
+  EXPECT_EQ(spec.groups[0].count, 1);
+  EXPECT_EQ(spec.groups[0].type.devices, 8);
+}
+
 TEST(CpuHost, AsksForTheRatesThatOnlyAMeasurementKnows) {
   const std::string said = problems_of([] { cluster_of("cpu-host:2"); });
   EXPECT_THAT(said, HasSubstr("device \"cpu-generic\" has no peak rate"));

@@ -1,0 +1,188 @@
+// Hooks of checkpoints and heartbeats around each rank, and the report of rank 0.
+#include "exec/run/run_ranks.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <thread>
+
+#include "core/cli/report.h"
+#include "exec/mpi/mpi_ranks.h"
+#include "exec/run/conductor.h"
+#include "exec/run/continued_source.h"
+#include "exec/run/heartbeat.h"
+#include "exec/run/local_place.h"
+#include "exec/run/rank_checkpoint.h"
+#include "exec/run/run_threads.h"
+
+namespace tandem {
+namespace {
+
+std::string machine_name() {
+  char name[256] = {};
+  ::gethostname(name, sizeof name - 1);
+  return name;
+}
+
+class Ranks {
+ public:
+  Ranks(RunContext& context, const RunCase& run, const RanksOptions& options)
+      : context_(context),
+        run_(run),
+        watched_by_(options.watched_by),
+        source_(*run.source, run.first_step()),
+        setup_{run.scenario.model,    run.prepared.model, run.prepared.plan, run.graph, source_,
+               run.options.optimizer, run.options.seed} {}
+
+  int as_threads() {
+    check_cores(run_.ranks());
+    heartbeat_.emplace(watched_by_, 0, static_cast<std::uint32_t>(run_.ranks()), machine_name());
+    Conductor conductor(run_, calls(), context_.surroundings.messages_are_terminal);
+    try {
+      run_threads(
+          setup_, conductor,
+          [&](RankId rank) {
+            return rank_options({.place = rank.value, .ranks = static_cast<std::uint32_t>(run_.ranks())});
+          },
+          run_.options.pace);
+    } catch (const std::exception& error) {
+      conductor.fail(error.what());
+      throw;
+    }
+    return report(conductor);
+  }
+
+  // A failure of one rank reaches the others only through MPI's own end.
+  int as_mpi() {
+    const std::unique_ptr<MpiRanks> mpi = join_mpi(nullptr, nullptr);
+    int code = exit_fault;
+    try {
+      return run_mpi(*mpi);
+    } catch (const InputError& error) {
+      for (const Problem& problem : error.problems()) fmt::print(stderr, "{}\n", text(problem));
+      code = exit_input;
+    } catch (const BackendError& error) {
+      fmt::print(stderr, "tandem: rank {} on {}: {}\n", mpi->rank(), mpi->machine(), error.what());
+      code = exit_surroundings;
+    } catch (const std::exception& error) {
+      fmt::print(stderr, "tandem: internal fault, please report: {}\n", error.what());
+    }
+    std::fflush(stderr);
+    if (heartbeat_) heartbeat_->failed();
+    mpi->abort(code);
+    return code;
+  }
+
+ private:
+  int run_mpi(MpiRanks& mpi) {
+    if (mpi.ranks() != run_.ranks()) {
+      if (mpi.rank() == 0)
+        refuse({}, fmt::format("the plan has {} ranks, and {} were started", run_.ranks(), mpi.ranks()));
+      return exit_input;
+    }
+    heartbeat_.emplace(watched_by_, mpi.rank(), 1, mpi.machine());
+    const std::unique_ptr<Transport> control = mpi.transport();
+    std::unique_ptr<Transport> lanes = mpi.transport();
+    Control say(*control);
+    const LocalPlace place = local_place(say, mpi.machine());
+    if (run_.options.pace) {
+      if (place.machines > 1) refuse({}, "--pace needs all ranks on one machine, whose clock they share");
+      lanes = paced(std::move(lanes), *run_.options.pace);
+    }
+    check_cores(place.ranks);
+    std::optional<Conductor> conductor;
+    if (mpi.rank() == 0) conductor.emplace(run_, calls(), context_.surroundings.messages_are_terminal);
+    try {
+      run_rank(setup_, *lanes, *control, conductor ? &*conductor : nullptr, rank_options(place));
+    } catch (const std::exception& error) {
+      if (conductor) conductor->fail(error.what());
+      throw;
+    }
+    const int code = conductor ? report(*conductor) : 0;
+    heartbeat_->done();
+    // To mpirun any other code than 0 is a failure; who watches knows of the interruption.
+    return watched_by_.empty() ? code : 0;
+  }
+
+  Conductor::Calls calls() {
+    Conductor::Calls calls{.interrupted = [this] { return context_.interrupted(); }};
+    if (!run_.options.checkpoints.empty())
+      calls.publish = [this](std::int64_t steps) {
+        publish_checkpoint(run_.options.checkpoints, checkpoint_meta(run_, steps),
+                           static_cast<std::uint32_t>(run_.ranks()));
+        keep_last_checkpoints(run_.options.checkpoints, static_cast<std::size_t>(run_.options.keep));
+      };
+    return calls;
+  }
+
+  int threads(std::size_t ranks_here) const {
+    if (run_.options.threads_per_rank > 0) return run_.options.threads_per_rank;
+    return std::max(1, cores() / static_cast<int>(ranks_here));
+  }
+  static int cores() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
+
+  void check_cores(std::size_t ranks_here) const {
+    const int wanted = static_cast<int>(ranks_here) * threads(ranks_here);
+    if (run_.options.bind_cores && wanted > cores())
+      refuse({}, fmt::format("--bind-cores: {} ranks x {} threads have no core each on a machine with {}",
+                             ranks_here, threads(ranks_here), cores()));
+  }
+
+  RankOptions rank_options(const LocalPlace& place) {
+    RankOptions own{.first_step = run_.first_step(),
+                    .steps = run_.own_steps(),
+                    .threads = threads(place.ranks),
+                    .exchanges = run_.exchanges,
+                    .align_clocks = place.machines > 1};
+    if (run_.options.bind_cores) own.core = static_cast<int>(place.place) * own.threads;
+    if (run_.resumed) own.load = [this](RankState& state) { load_rank(state); };
+    if (!run_.options.checkpoints.empty()) own.save = [this](RankState& state) { save_rank(state); };
+    own.program_ready = [this](RankState& state, const RankProgram& program) {
+      heartbeat_->follow(state, program);
+    };
+    own.before_end = [this] { heartbeat_->forget(); };
+    return own;
+  }
+
+  void load_rank(RankState& state) {
+    CheckpointReader reader(run_.checkpoint_folder);
+    load(state, reader);
+  }
+  void save_rank(RankState& state) {
+    heartbeat_->pause();
+    CheckpointWriter writer(run_.options.checkpoints, state.step + 1, state.rank().value);
+    save(state, writer);
+    writer.finish_rank();
+    heartbeat_->go_on();
+  }
+
+  int report(Conductor& conductor) {
+    const RunRecord record = conductor.finish();
+    if (run_.options.json) {
+      context_.out.add(summary_json(record));
+    } else {
+      write_report(record, {.remarks = !run_.options.quiet}, context_.out);
+      context_.out.line(fmt::format("record  {}", run_.options.record));
+    }
+    context_.out.flush();
+    heartbeat_->done();
+    return conductor.was_interrupted() ? exit_interrupted : 0;
+  }
+
+  RunContext& context_;
+  const RunCase& run_;
+  std::string watched_by_;
+  ContinuedSource source_;
+  RunSetup setup_;
+  std::optional<Heartbeat> heartbeat_;
+};
+
+}  // namespace
+
+int run_ranks(RunContext& context, const RunCase& run, const RanksOptions& options) {
+  Ranks ranks(context, run, options);
+  return options.is_mpi ? ranks.as_mpi() : ranks.as_threads();
+}
+
+}  // namespace tandem

@@ -60,6 +60,11 @@ void Heartbeat::forget() {
   followed_.clear();
 }
 
+void Heartbeat::step_took(Nanoseconds time) {
+  const std::lock_guard lock(mutex_);
+  longest_step_ = std::max(longest_step_, time);
+}
+
 void Heartbeat::run() {
   std::unique_lock lock(mutex_);
   while (!stop_) {
@@ -80,11 +85,6 @@ Beat Heartbeat::beat() {
     beat.rank = rank.state->rank().value;
     put(beat.task,
         task_key(rank.state->setup().graph, rank.state->rank(), rank.state->program().tasks[last.task]));
-    if (const std::int64_t step = glance(rank.state->step); step != step_) {
-      if (step_began_ > 0) longest_step_ = std::max(longest_step_, now() - step_began_);
-      step_ = step;
-      step_began_ = now();
-    }
   }
   beat.longest_step = longest_step_;
   return beat;

@@ -27,6 +27,7 @@ class Heartbeat {
   // No task runs for a while. Counts: each pause() needs its go_on().
   void pause() { ++pauses_; }
   void go_on() { --pauses_; }
+  void step_took(Nanoseconds);
 
   void done() { last_words(Beat::Kind::Done); }
   void failed() { last_words(Beat::Kind::Fails); }
@@ -46,8 +47,7 @@ class Heartbeat {
   std::mutex mutex_;  // of what follows
   std::condition_variable ended_;
   std::vector<Followed> followed_;
-  std::int64_t step_ = -1;
-  Nanoseconds step_began_ = 0, longest_step_ = 0;
+  Nanoseconds longest_step_ = 0;
   bool stop_ = false;
   std::thread thread_;
 };

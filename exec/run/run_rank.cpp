@@ -56,6 +56,7 @@ class RankRun {
     report_.end = now();
     report_.loss = state_.loss;
     report_.gradient_norm = state_.gradient_norm;
+    if (options_.step_took) options_.step_took(report_.end - report_.start);
     if (options_.after_step) options_.after_step(state_, *program_);
   }
 

@@ -35,6 +35,7 @@ struct RankOptions {
   std::function<void(RankState&)> save = {};  // writes its part of a checkpoint
   std::function<void(RankState&, const RankProgram&)> program_ready = {};
   std::function<void(RankState&, const RankProgram&)> after_step = {};
+  std::function<void(Nanoseconds)> step_took = {};
   std::function<void()> before_end = {};  // the state and the program go away next
 };
 

@@ -92,7 +92,7 @@ class Ranks {
     }
     check_cores(place.ranks);
     std::optional<Conductor> conductor;
-    if (mpi.rank() == 0) conductor.emplace(run_, calls(), context_.surroundings.messages_are_terminal);
+    if (mpi.rank() == 0) conductor.emplace(run_, calls(), false);
     try {
       run_rank(setup_, *lanes, *control, conductor ? &*conductor : nullptr, rank_options(place));
     } catch (const std::exception& error) {
@@ -141,6 +141,7 @@ class Ranks {
     own.program_ready = [this](RankState& state, const RankProgram& program) {
       heartbeat_->follow(state, program);
     };
+    own.step_took = [this](Nanoseconds time) { heartbeat_->step_took(time); };
     own.before_end = [this] { heartbeat_->forget(); };
     return own;
   }

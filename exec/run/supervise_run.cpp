@@ -16,11 +16,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> command(const RunCase& run, const Launch& launch, bool resumes) {
+std::vector<std::string> command(const RunContext& context, const RunCase& run, const Launch& launch,
+                                 bool resumes) {
   std::vector<std::string> words = launch.arguments;
   words.front() = launch.program;
   if (resumes && !run.options.resume) words.emplace_back("--resume");
   if (!run.options.mpi) return words;
+  // mpirun's ranks write to a terminal of its own, whatever this process writes to.
+  if (!context.arguments.has("--color"))
+    words.insert(words.end(), {"--color", context.out.coloured() ? "always" : "never"});
   return mpirun_command(run.ranks(), run.options.threads_per_rank, watch_variable, words);
 }
 
@@ -66,7 +70,7 @@ int supervise_run(RunContext& context, const RunCase& run, const Launch& launch)
   if (run.options.mpi && !mpi_is_built()) join_mpi(nullptr, nullptr);  // says what to install
   for (std::int64_t attempt = 0;; ++attempt) {
     const bool resumes = attempt > 0 && latest_checkpoint(run.options.checkpoints).has_value();
-    const WatchResult result = watch_ranks({.command = command(run, launch, resumes),
+    const WatchResult result = watch_ranks({.command = command(context, run, launch, resumes),
                                             .through_mpirun = run.options.mpi,
                                             .hang_timeout = run.options.hang_timeout,
                                             .interrupted = [&] { return context.interrupted(); }});

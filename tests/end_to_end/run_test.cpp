@@ -7,6 +7,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -95,16 +96,18 @@ TEST_F(Run, ThreadRanksLeaveARecordThatEverythingReads) {
 }
 
 TEST_F(Run, AMeasurementHasTheTasksOfItsPrediction) {
-  ASSERT_EQ(run("--tp 2 --steps 2 --quiet").code, 0);
-  std::vector<std::string> predict = words("--tp 2 --fidelity estimate -o", "predict");
+  ASSERT_EQ(run("--dp 2 --steps 2 --quiet").code, 0);
+  std::vector<std::string> predict = words("--dp 2 --fidelity estimate -o", "predict");
   predict.push_back(folder_.file("predicted.tandem"));
   const Finished predicted = testing::run("tandem", predict);
   ASSERT_EQ(predicted.code, 0) << predicted.error;
   const RunRecord measured = read_record(record()), expected = read_record(folder_.file("predicted.tandem"));
   std::set<std::string> labels;
   for (const RecordTask& task : measured.tasks) labels.insert(task.label);
-  for (const RecordTask& task : expected.tasks)
-    if (task.kind != TaskKind::Input) EXPECT_TRUE(labels.contains(task.label)) << task.label;
+  for (const RecordTask& task : expected.tasks) {
+    if (task.kind == TaskKind::Input) continue;
+    EXPECT_TRUE(labels.contains(task.label)) << task.label;
+  }
   const Finished compared = testing::run("tandem", {"compare", folder_.file("predicted.tandem"), record()});
   EXPECT_EQ(compared.code, 0) << compared.error;
 }

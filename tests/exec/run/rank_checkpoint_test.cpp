@@ -52,7 +52,7 @@ std::vector<double> train(const ModelSpec& spec, const std::string& plan_text, c
   OptimizerOptions optimizer;
   optimizer.learning_rate.lr = 3e-3;
   const RunSetup setup{spec, model, plan, graph, source, optimizer, 17};
-  Losses losses(dir, {.model = "tiny", .model_digest = model_digest(model)},
+  Losses losses(dir, {.model = "tiny", .model_digest = model_digest(model), .data = "", .plan = plan_text},
                 static_cast<std::uint32_t>(plan.mesh.ranks()), checkpoint_at);
   run_threads(setup, losses, [&](RankId) {
     RankOptions options{.first_step = first, .steps = end - first};

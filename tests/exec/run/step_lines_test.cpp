@@ -22,7 +22,7 @@ StepLine line() {
 }
 
 TEST(StepLine, SaysHowFarAndHowFast) {
-  EXPECT_THAT(text(line()), HasSubstr("step 3/10  loss 4.5000 (floor 1.2500)  2.05 k tokens/s  MFU 34.5 %"));
+  EXPECT_THAT(text(line()), HasSubstr("step 3/10  loss 4.5000 (floor 1.2500)  2.048 k tokens/s  MFU 34.5 %"));
 }
 TEST(StepLine, SaysWhatIsLeft) {
   EXPECT_THAT(text(line()), HasSubstr("4 s left"));

@@ -43,8 +43,6 @@ class Check {
     model_lacks(spec_.moe.shared_gate || spec_.moe.router_bias, "this router cannot be executed",
                 "Mixtral's softmax over the chosen experts can");
     model_lacks(spec_.position == PositionKind::Alibi, "ALiBi position biases cannot be executed", "");
-    model_lacks(spec_.relative_buckets > 0, "relative position biases cannot be executed",
-                "relative_attention_num_buckets = 0 leaves them out");
   }
 
   void tokens() {
@@ -65,6 +63,13 @@ class Check {
                 "cp_comm_type = \"p2p\" needs no share of heads");
       break;
     }
+    const bool biased = spec_.relative_buckets > 0;
+    refuse_if(biased && mesh.pp > 1, "pipeline_model_parallel_size",
+              "relative position biases belong to the first block alone and cannot be executed in a pipeline",
+              "\"relative_attention_num_buckets\": 0 in the model leaves them out");
+    refuse_if(biased && shares_heads, "cp_comm_type",
+              "relative position biases cannot be executed when ranks share heads",
+              "cp_comm_type = \"p2p\" can");
     refuse_if(mesh.cp > 1 && spec.attention_backend == AttentionBackend::Unfused, "attention_backend",
               "unfused attention cannot be executed under context parallelism",
               "attention_backend = \"flash\" can");

@@ -59,8 +59,7 @@ RankState::RankState(const RunSetup& setup, RankId rank)
 void RankState::find_parameters() {
   offsets_.resize(model().size());
   for (std::uint32_t o = 0; o < model().size(); ++o) {
-    const Operator& op = model()[OperatorId(o)];
-    const std::size_t parameters = op.tied ? 1 : op.parameters.size();
+    const std::uint32_t parameters = parameters_read(model(), OperatorId(o));
     for (std::uint32_t p = 0; p < parameters; ++p) {
       const auto found = flow_.parameters.find(model(), OperatorId(o), p);
       offsets_[o].push_back(

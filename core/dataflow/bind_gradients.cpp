@@ -160,6 +160,11 @@ void Binder::backward_attention(Slot slot, OperatorId op, const Attention& atten
   const auto make_gradients = [&] {
     for (std::size_t i = 0; i < model_.inputs(op).size(); ++i) make_input_gradient(slot, op, i);
   };
+  // Position biases and their gradient.
+  const auto biases = [&] {
+    read_parameters(slot, op);
+    update_gradients(slot, op);
+  };
   const auto update_input_gradients = [&] {
     for (std::uint16_t i = 0; i < model_.inputs(op).size(); ++i)
       update(known({ValueKind::InputGradient, op.value, i, slot}));
@@ -178,7 +183,7 @@ void Binder::backward_attention(Slot slot, OperatorId op, const Attention& atten
     case Part::Softmax:
       update(own(ValueKind::Scores, op, slot));
       read(own(ValueKind::State, op, slot));
-      return;
+      return biases();
     case Part::QueryGradient:
     case Part::KeyGradient:
       read(own(ValueKind::Scores, op, slot));
@@ -235,15 +240,12 @@ void Binder::backward_attention(Slot slot, OperatorId op, const Attention& atten
   if (exchanges && way == ContextCommunication::AllGather) {
     read(exchange(slot, op, Exchange::GradientArrived));
     make_gradients();
-    return make_exchange(slot, op, Exchange::GradientResult, kv * static_cast<double>(shard_.cp()));
+    make_exchange(slot, op, Exchange::GradientResult, kv * static_cast<double>(shard_.cp()));
+    return biases();
   }
   if (!exchanges) {
     make_gradients();
-    if (!o.parameters.empty()) {
-      read_parameters(slot, op);
-      update_gradients(slot, op);
-    }
-    return;
+    return biases();
   }
   const std::size_t step = count(slot, op, part);
   if (step > 0) read(exchange(slot, op, Exchange::GradientRingKeys, step));
@@ -252,6 +254,7 @@ void Binder::backward_attention(Slot slot, OperatorId op, const Attention& atten
   else
     update_input_gradients();
   make_exchange(slot, op, Exchange::OwnKeyGradient, kv, step);
+  biases();
 }
 
 void Binder::backward_experts(Slot slot, OperatorId op, Part part) {

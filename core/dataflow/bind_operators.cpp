@@ -73,7 +73,10 @@ void Binder::forward_attention(Slot slot, OperatorId op, const Attention& attent
   const auto inputs = [&] {
     for (TensorId x : model_.inputs(op)) read(tensor(slot, x));
   };
-  const auto make_state = [&] { make({ValueKind::State, op.value, 0, slot}, BufferClass::Activations, state); };
+  const auto make_state = [&] {
+    make({ValueKind::State, op.value, 0, slot}, BufferClass::Activations, state);
+    read_parameters(slot, op);  // position biases
+  };
   switch (part) {
     case Part::Scores:
       inputs();
@@ -118,7 +121,7 @@ void Binder::forward_attention(Slot slot, OperatorId op, const Attention& attent
     read(exchange(slot, op, Exchange::RingKeys, block));
     update(tensor(slot, y));
     update(own(ValueKind::State, op, slot));
-    return;
+    return read_parameters(slot, op);
   }
   if (shard_.cp() > 1 && plan_.spec.cp_comm_type == ContextCommunication::AllGather)
     read(exchange(slot, op, Exchange::Arrived));

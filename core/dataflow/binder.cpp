@@ -153,7 +153,7 @@ ValueId Binder::own(ValueKind kind, OperatorId op, Slot slot) const { return kno
 
 std::vector<std::uint32_t> Binder::buckets_of(OperatorId op) const {
   std::vector<std::uint32_t> result;
-  const std::size_t parameters = model_[op].tied ? 1 : model_[op].parameters.size();
+  const std::uint32_t parameters = parameters_read(model_, op);
   for (std::uint32_t p = 0; p < parameters; ++p) {
     const auto found = flow_.parameters.find(model_, op, p);
     if (found && std::find(result.begin(), result.end(), found->bucket) == result.end())

@@ -51,6 +51,24 @@ OperatorId table_owner(const ModelGraph& model) {
   return {};
 }
 
+std::optional<OperatorId> bias_owner(const ModelGraph& model, OperatorId op) {
+  const auto* attention = std::get_if<Attention>(&model[op].kind);
+  if (!attention || attention->cross) return std::nullopt;
+  // The first block of the same stack.
+  for (std::uint32_t o = 0; o <= op.value; ++o) {
+    const Operator& other = model[OperatorId(o)];
+    if (other.sequence != model[op].sequence) continue;
+    const auto* first = std::get_if<Attention>(&other.kind);
+    if (first && !first->cross) return other.parameters.empty() ? std::nullopt : std::optional(OperatorId(o));
+  }
+  return std::nullopt;
+}
+
+std::uint32_t parameters_read(const ModelGraph& model, OperatorId op) {
+  if (model[op].tied || bias_owner(model, op)) return 1;
+  return static_cast<std::uint32_t>(model[op].parameters.size());
+}
+
 ParameterLayout parameter_layout(const ModelGraph& model, const Plan& plan, const Shard& shard,
                                  const std::vector<ChunkLayout>& layouts, std::uint32_t stage) {
   ParameterLayout result;
@@ -93,9 +111,9 @@ std::optional<ParameterLayout::Found> ParameterLayout::find(const ModelGraph& mo
       if (place.op == op && place.parameter == parameter) return Found{b, p};
     }
   }
-  if (!model[op].tied) return std::nullopt;
-  const OperatorId owner = table_owner(model);
-  return owner == op ? std::nullopt : find(model, owner, parameter);
+  const std::optional<OperatorId> owner =
+      model[op].tied ? std::optional(table_owner(model)) : bias_owner(model, op);
+  return !owner || *owner == op ? std::nullopt : find(model, *owner, parameter);
 }
 
 std::uint32_t ParameterLayout::bucket(std::uint32_t position, std::uint32_t number) const {

@@ -36,7 +36,7 @@ struct ParameterLayout {
   struct Found {
     std::uint32_t bucket = 0, place = 0;
   };
-  // Where `op` reads its parameter; a tied operator finds its owner's table if the stage holds it.
+  // Where `op` reads its parameter; one that shares another's finds that if the stage holds it.
   std::optional<Found> find(const ModelGraph&, OperatorId op, std::uint32_t parameter = 0) const;
   std::uint32_t bucket(std::uint32_t position, std::uint32_t number) const;  // index into buckets
 };
@@ -45,6 +45,10 @@ struct ParameterLayout {
 std::int64_t local_count(const ModelGraph&, const Shard&, OperatorId op, std::uint32_t parameter);
 // The operator whose table a tied operator reads.
 OperatorId table_owner(const ModelGraph&);
+// The attention that owns the relative position biases which this attention reads; nothing without such biases.
+std::optional<OperatorId> bias_owner(const ModelGraph&, OperatorId);
+// How many parameters an operator works with, its own or another's.
+std::uint32_t parameters_read(const ModelGraph&, OperatorId);
 
 ParameterLayout parameter_layout(const ModelGraph&, const Plan&, const Shard&, const std::vector<ChunkLayout>&,
                                  std::uint32_t stage);

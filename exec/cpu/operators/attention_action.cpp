@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "exec/attention_layout.h"
+#include "exec/cpu/kernels/elementwise.h"
 #include "exec/cpu/kernels/unfused_attention.h"
 #include "exec/cpu/operators/operator_action.h"
 
@@ -70,6 +71,21 @@ class AttentionActions {
             .mask = attention_.mask == AttentionMask::Causal ? cpu::Mask::Causal : cpu::Mask::Full,
             .window = attention_.window};
   }
+  // T5's position biases, where the model has them: the last operands are the buckets of the table and, in the
+  // backward pass, of its gradient. `memory` holds the table in fp32.
+  cpu::RelativeBias bias(std::vector<float>& memory) const {
+    const std::optional<OperatorId> owner = bias_owner(site_.model(), site_.call.subject.op);
+    if (!owner) return {};
+    const std::size_t last = site_.call.operands.size() - 1;
+    const std::int64_t buckets = site_.state->setup().spec.relative_buckets;
+    const T* table = site_.weight(0, site_.forward() ? last : last - 1);
+    memory.resize(static_cast<std::size_t>(buckets * layout_.heads));
+    cpu::copy<T, float>(buckets * layout_.heads, table, memory.data());
+    return {.table = memory.data(),
+            .buckets = buckets,
+            .bidirectional = site_.op().sequence == Sequence::Encoder,
+            .gradient = site_.forward() ? nullptr : site_.gradient(0, last)};
+  }
   // Against the keys that place `source` of the context group holds.
   cpu::AttentionShape shape_against(std::int64_t source) const {
     cpu::AttentionShape block = shape(layout_);
@@ -98,8 +114,11 @@ class AttentionActions {
       const Heads<const T> q = queries<const T>(site.data(0), l);
       const Heads<T> o = outputs(site.data(y), l);
       auto* lse = site.template as<float>(state);
+      std::vector<float> table;
+      const cpu::RelativeBias bias = self.bias(table);
       const auto block = [&](std::int64_t source, const Keys<const T>& at, Write write) {
-        cpu::attention_forward<T>(self.shape_against(source), {}, q, at.k, at.v, write, o, lse, *site.scratch);
+        cpu::attention_forward<T>(self.shape_against(source), bias, q, at.k, at.v, write, o, lse,
+                                  *site.scratch);
       };
       if (self.gathers()) {
         const T* all = site.data(self.inputs_);
@@ -126,9 +145,11 @@ class AttentionActions {
       const Heads<const T> o = outputs<const T>(site.data(y), l), d_o = outputs<const T>(site.data(0), l);
       const auto* lse = site.template as<float>(state);
       const Heads<T> dq = queries(site.data(dx), l);
+      std::vector<float> table;
+      const cpu::RelativeBias bias = self.bias(table);
       const auto block = [&](std::int64_t source, const Keys<const T>& at, const Keys<T>& gradient,
                              Write write_dq) {
-        cpu::attention_backward<T>(self.shape_against(source), {}, q, at.k, at.v, o, d_o, lse,
+        cpu::attention_backward<T>(self.shape_against(source), bias, q, at.k, at.v, o, d_o, lse,
                                    {dq, gradient.k, gradient.v, write_dq, Write::Replace}, *site.scratch);
       };
       if (self.gathers()) {
@@ -177,6 +198,7 @@ class AttentionActions {
 
   // Separate kernels over the score matrix.
   Action unfused() const {
+    const auto self = *this;
     const Site<T> site = site_;
     const AttentionLayout l = layout_;
     const cpu::AttentionShape s = shape(layout_);
@@ -185,12 +207,16 @@ class AttentionActions {
     switch (site_.call.subject.part) {
       case Part::Scores:
         return [=] {
-          cpu::attention_scores<T>(s, {}, queries<const T>(site.data(0), l), keys<const T>(site.data(kv), l).k,
-                                   site.data(n), *site.scratch);
+          std::vector<float> table;
+          cpu::attention_scores<T>(s, self.bias(table), queries<const T>(site.data(0), l),
+                                   keys<const T>(site.data(kv), l).k, site.data(n), *site.scratch);
         };
       case Part::Softmax:
         if (forward) return [=] { cpu::attention_softmax<T>(s, site.data(0)); };
-        return [=] { cpu::attention_softmax_backward<T>(s, {}, site.data(1), site.data(0), *site.scratch); };
+        return [=] {
+          std::vector<float> table;
+          cpu::attention_softmax_backward<T>(s, self.bias(table), site.data(1), site.data(0), *site.scratch);
+        };
       case Part::Context:
         return [=] {
           cpu::attention_context<T>(s, site.data(n), keys<const T>(site.data(kv), l).v,

@@ -103,11 +103,12 @@ TEST(RandomTraining, GivenPlan) {
   const char* plan = std::getenv("TANDEM_PLAN");
   if (!plan) GTEST_SKIP() << "TANDEM_PLAN names no plan";
   const std::string family = std::getenv("TANDEM_MODEL") ? std::getenv("TANDEM_MODEL") : "gpt";
-  const ModelSpec spec = family == "llama"     ? testing::tiny_llama()
-                         : family == "mixtral" ? testing::tiny_mixtral()
-                         : family == "bert"    ? testing::tiny_bert()
-                         : family == "t5"      ? testing::tiny_t5()
-                                               : testing::tiny_gpt();
+  const ModelSpec spec = family == "llama"       ? testing::tiny_llama()
+                         : family == "mixtral"   ? testing::tiny_mixtral()
+                         : family == "bert"      ? testing::tiny_bert()
+                         : family == "t5"        ? testing::tiny_t5()
+                         : family == "t5-biased" ? testing::tiny_t5(2, 16)
+                                                 : testing::tiny_gpt();
   EXPECT_EQ(testing::difference(spec, plan), "");
 }
 

@@ -59,6 +59,12 @@ TEST(SameTraining, SelectiveRecomputation) {
 }
 TEST(SameTraining, UnfusedAttention) { EXPECT_SAME_TRAINING(tiny_llama, "unfused"); }
 TEST(SameTraining, EncoderAndDecoder) { EXPECT_SAME_TRAINING(tiny_t5, "tp=2 pp=2"); }
+TEST(SameTraining, RelativePositionBiases) {
+  const ModelSpec spec = testing::tiny_t5(2, 16);
+  for (const std::string plan : {"tp=2 sp dp=2 zero=1", "cp=2", "cp=2 cp_comm=gather tp=2",
+                                 "unfused recompute=full", "dp=2 zero=3 early_gradients"})
+    EXPECT_EQ(testing::difference(spec, plan), "") << plan;
+}
 TEST(SameTraining, MaskedTokens) { EXPECT_SAME_TRAINING(tiny_bert, "dp=2 tp=2 sp"); }
 
 }  // namespace

@@ -34,11 +34,13 @@ inline ModelSpec tiny_bert(int layers = 4) {
                    R"("attention_probs_dropout_prob":0.0})",
                "tiny-bert");
 }
-inline ModelSpec tiny_t5(int layers = 2) {
+// Without position biases, so that it can be cut into stages; `buckets` brings them.
+inline ModelSpec tiny_t5(int layers = 2, int buckets = 0) {
   return parse(R"({"model_type":"t5","num_layers":)" + std::to_string(layers) +
                    R"(,"d_model":64,"num_heads":8,"d_kv":8,"d_ff":96,"vocab_size":200,"dropout_rate":0.0,)"
-                   R"("relative_attention_num_buckets":0})",
-               "tiny-t5");
+                   R"("relative_attention_num_buckets":)" +
+                   std::to_string(buckets) + "}",
+               buckets > 0 ? "tiny-t5-biased" : "tiny-t5");
 }
 
 }  // namespace tandem::testing

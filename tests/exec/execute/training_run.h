@@ -73,7 +73,7 @@ inline TrainingRun train(const ModelSpec& spec, const ModelGraph& model, const P
                              .symbols = 32,
                              .dialects = spec.encoder_layers > 0 ? 2 : 1});
   OptimizerOptions optimizer;
-  optimizer.learning_rate.lr = 3e-3;
+  optimizer.learning_rate.lr = 1e-3;
   const RunSetup setup{spec, model, plan, graph, source, optimizer, 17};
   TrainingRun run;
   options.steps = steps;

@@ -1,5 +1,6 @@
 // tandem-exec: the same command line, with the executor.
 #include "core/cli/program.h"
+#include "exec/calibrate/calibrate.h"
 #include "exec/run/run.h"
 
 namespace {
@@ -27,5 +28,6 @@ int main(int argc, char** argv) {
                          const tandem::Prepared& prepared) {
     return tandem::run_scenario(context, scenario, prepared, launch);
   };
+  backends.calibrate = tandem::calibrate_machine;
   return tandem::run_cli(argc, argv, tandem::surroundings(), backends);
 }

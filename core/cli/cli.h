@@ -17,6 +17,9 @@ struct Prepared;
 // Runs a scenario for real; returns the exit code.
 using Execute = std::function<int(RunContext&, const Scenario&, const Prepared&)>;
 
+// Measures the machine for `tandem calibrate`; returns the exit code.
+using Calibrate = std::function<int(RunContext&)>;
+
 struct Surroundings {
   std::string scenarios;       // folder of models/, clusters/, calibrations/ and shipped scenarios
   bool colour_allowed = true;  // NO_COLOR is not set
@@ -29,6 +32,7 @@ struct Backends {
   Simulate simulate;                      // empty: not in this program
   std::function<void()> start_simulator;  // hands over to the program that can; never returns, or throws
   Execute execute;                        // empty: not in this program
+  Calibrate calibrate;                    // in the program that executes
   std::function<void()> start_executor;   // as start_simulator
   std::function<bool()> interrupted;      // Ctrl-C was pressed
 };

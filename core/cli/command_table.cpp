@@ -95,6 +95,28 @@ const std::vector<CommandSpec>& commands() {
        {"tandem run --model gpt2 --cluster cpu-core:2 --dp 2 --mbs 1 --gbs 4 --seq-length 256 --dtype fp32",
         "tandem run scenario.toml --steps 100 --checkpoint run/ --checkpoint-every 20",
         "tandem run scenario.toml --mpi --algorithm tree -o measured.tandem"}},
+      {CommandId::Calibrate,
+       "calibrate",
+       "measure this machine, for predictions of runs on it",
+       {"[SCENARIO.toml] [FLAGS] -o FILE.toml", "--from RUN.tandem -o FILE.toml"},
+       "Times the computations of a scenario's step without its communication, as many ranks side by side as "
+       "the "
+       "cores carry, then each of its collectives and messages alone. Without a scenario, small models whose "
+       "shapes "
+       "others lie between. --from takes the medians of a measured run instead. The file is laid over the "
+       "shipped "
+       "calibration by --calibration.",
+       {{{"--output", "-o"}, "FILE", "file to write"},
+        {{"--from"}, "RECORD", "take what a record of tandem run holds; may be given several times", {}, true},
+        {{"--threads-per-rank"}, "N", "cores a rank (default: all, divided among the ranks)"},
+        {{"--slices"}, "N", "times that each computation is measured (default 5)"},
+        {{"--quiet", "-q"}, "", "no progress"}},
+       true,
+       1,
+       "scenario",
+       {"tandem calibrate --model gpt2 --cluster cpu-core:2 --dp 2 --mbs 1 --gbs 4 --seq-length 256 -o "
+        "here.toml",
+        "tandem calibrate --from run.tandem -o here.toml"}},
       {CommandId::Show,
        "show",
        "show a record: where its time and memory went",

@@ -17,6 +17,7 @@ struct OptionSpec {
 enum class CommandId : unsigned char {
   Predict,
   Run,
+  Calibrate,
   Show,
   Compare,
   Export,

@@ -42,6 +42,8 @@ int run_command(RunContext& run) {
       return run_predict(run);
     case CommandId::Run:
       return run_run(run);
+    case CommandId::Calibrate:
+      return run_calibrate(run);
     case CommandId::Show:
       return run_show(run);
     case CommandId::Compare:

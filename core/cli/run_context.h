@@ -19,6 +19,7 @@ struct RunContext {
 // Commands, each in a file of its own. They return the exit code and throw InputError and BackendError.
 int run_predict(RunContext&);
 int run_run(RunContext&);
+int run_calibrate(RunContext&);
 int run_show(RunContext&);
 int run_compare(RunContext&);
 int run_export(RunContext&);

@@ -224,7 +224,8 @@ Bytes CostModel::held_by_allocator(Bytes allocated) const {
   return allocated * (1 + state_->framework.allocator_share);
 }
 
-Bytes CostModel::reserved_memory(DeviceKindId, std::size_t communicators) const {
+Bytes CostModel::reserved_memory(DeviceKindId kind, std::size_t communicators) const {
+  if (state_->cores[kind.value] != nullptr) return {};  // context and communicators of accelerators
   const Environment& e = state_->environment();
   return e.context + e.communicator * static_cast<double>(communicators);
 }

@@ -1,0 +1,180 @@
+// Times the computations of a step, in its order but without its communication.
+#include "exec/calibrate/computation.h"
+
+#include <algorithm>
+#include <barrier>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <thread>
+
+#include "exec/calibrate/reference.h"
+#include "exec/cpu/cpu_runtime.h"
+
+namespace tandem {
+namespace {
+
+constexpr double most_disturbance = 0.06;
+
+// One rank's memory and computations.
+class ComputingRank {
+ public:
+  ComputingRank(const RunSetup& setup, RankId rank, CpuOptions cpu)
+      : state_(setup, rank), device_(cpu_runtime(cpu)), times_(state_.program().tasks.size()) {
+    state_.set_memory(device_->allocate(state_.arena_bytes()));
+    state_.initialize_parameters();
+    const TaskGraph& graph = setup.graph;
+    std::map<std::tuple<LabelId, Phase, std::uint32_t>, std::uint32_t> occurrences;
+    for (std::uint32_t t = 0; t < times_.size(); ++t) {
+      const Task& task = state_.program().tasks[t];
+      const Work& work = graph.works[task.work];
+      const std::uint32_t occurrence = occurrences[{task.label, task.phase, task.microbatch}]++;
+      if (!std::holds_alternative<Compute>(work) && !std::holds_alternative<WaitForInput>(work)) continue;
+      const ComputeCall call{.task = t,
+                             .subject = graph.subjects[task.label],
+                             .phase = task.phase,
+                             .microbatch = task.microbatch,
+                             .occurrence = occurrence,
+                             .operands = state_.flow().of(t)};
+      calls_.push_back({.call = device_->prepare(call, state_), .lane = task.lane, .times = &times_[t]});
+    }
+  }
+
+  void run() {
+    state_.step = step_++;
+    state_.loss = 0;
+    for (const EnqueuedCompute& call : calls_) device_->enqueue(call);
+    device_->drain();
+    state_.loader().end_step();
+  }
+  const Program& program() const { return state_.program(); }
+  Seconds time(std::uint32_t task) const {
+    return Seconds(static_cast<double>(times_[task].end - times_[task].start) * 1e-9);
+  }
+
+ private:
+  RankState state_;
+  std::unique_ptr<DeviceRuntime> device_;
+  std::vector<CommunicationTimes> times_;
+  std::vector<EnqueuedCompute> calls_;
+  std::int64_t step_ = 0;
+};
+
+// Ranks side by side: each measures when all do, and waits while the reference is timed.
+class Slices {
+ public:
+  Slices(const RunSetup& setup, const ComputationOptions& options, const std::vector<RankId>& ranks)
+      : options_(options), reference_(options.threads) {
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      const int core = options.bind_cores ? static_cast<int>(i) * options.threads : -1;
+      ranks_.push_back(std::make_unique<ComputingRank>(setup, ranks[i], CpuOptions{options.threads, core}));
+      times_.emplace_back(ranks_.back()->program().tasks.size());
+    }
+  }
+
+  // False: stopped.
+  bool measure(const std::function<bool(double)>& progress) {
+    const Nanoseconds begin = now();
+    do run_all();
+    while (static_cast<double>(now() - begin) * 1e-9 < options_.warm_up.value);
+    for (int slice = 0; slice < 2 * options_.slices && kept() < static_cast<std::size_t>(options_.slices);
+         ++slice) {
+      if (progress && !progress(static_cast<double>(kept()) / options_.slices)) return false;
+      references_.push_back(reference_.time());
+      run_all();
+      for (std::size_t r = 0; r < ranks_.size(); ++r)
+        for (std::uint32_t t = 0; t < times_[r].size(); ++t) times_[r][t].push_back(ranks_[r]->time(t));
+    }
+    return true;
+  }
+
+  void add_to(ProfileBuilder& profile, const TaskGraph& graph) const {
+    const std::vector<bool> good = undisturbed();
+    for (std::size_t r = 0; r < ranks_.size(); ++r) {
+      for (std::uint32_t t = 0; t < times_[r].size(); ++t) {
+        const auto* work = std::get_if<Compute>(&graph.works[ranks_[r]->program().tasks[t].work]);
+        if (work == nullptr) continue;
+        std::vector<Seconds> chosen;
+        for (std::size_t s = 0; s < good.size(); ++s)
+          if (good[s]) chosen.push_back(times_[r][t][s]);
+        profile.add(options_.device, kind_of(*work), shape_of(*work), median(std::move(chosen)));
+      }
+    }
+  }
+  std::size_t kept() const {
+    const std::vector<bool> good = undisturbed();
+    return static_cast<std::size_t>(std::count(good.begin(), good.end(), true));
+  }
+  std::size_t slices() const { return references_.size(); }
+  ComputeRate reference() const { return reference_.flops() / median(references_); }
+
+ private:
+  void run_all() {
+    std::vector<std::thread> threads;
+    for (const auto& rank : ranks_) threads.emplace_back([&rank] { rank->run(); });
+    for (std::thread& thread : threads) thread.join();
+  }
+  // By slice. The median itself is among them.
+  std::vector<bool> undisturbed() const {
+    std::vector<bool> good;
+    if (references_.empty()) return good;
+    const Seconds middle = median(references_);
+    for (const Seconds time : references_) good.push_back(std::abs(time / middle - 1) <= most_disturbance);
+    if (std::none_of(good.begin(), good.end(), [](bool g) { return g; })) good.assign(good.size(), true);
+    return good;
+  }
+
+  const ComputationOptions& options_;
+  ReferenceProduct reference_;
+  std::vector<std::unique_ptr<ComputingRank>> ranks_;
+  std::vector<std::vector<std::vector<Seconds>>> times_;  // by rank, task, slice
+  std::vector<Seconds> references_;
+};
+
+// The first rank of each program.
+std::vector<RankId> one_a_program(const TaskGraph& graph) {
+  std::vector<RankId> ranks;
+  std::vector<bool> known(graph.programs.size(), false);
+  for (std::uint32_t r = 0; r < graph.program_of.size(); ++r) {
+    if (known[graph.program_of[r].value]) continue;
+    known[graph.program_of[r].value] = true;
+    ranks.push_back(RankId(r));
+  }
+  return ranks;
+}
+
+void refuse_experts(const ModelGraph& model) {
+  if (model.has_experts())
+    refuse({}, "calibrate: which rows an expert gets depends on communication, which is left out here",
+           "run the scenario, then calibrate --from its record");
+}
+
+}  // namespace
+
+ComputationResult measure_computation(const RunSetup& setup, const ComputationOptions& options,
+                                      ProfileBuilder& profile) {
+  refuse_experts(setup.model);
+  const std::vector<RankId> programs = one_a_program(setup.graph);
+  const std::size_t at_once =
+      std::max<std::size_t>(1, std::min(options.at_once, setup.graph.program_of.size()));
+  ComputationResult result;
+  for (std::size_t first = 0; first < programs.size() && !result.stopped; first += at_once) {
+    std::vector<RankId> ranks;
+    for (std::size_t i = 0; i < at_once; ++i) ranks.push_back(programs[(first + i) % programs.size()]);
+    Slices slices(setup, options, ranks);
+    const auto progress = [&](double share) {
+      return !options.progress ||
+             options.progress((static_cast<double>(first) + share * static_cast<double>(at_once)) /
+                              static_cast<double>(programs.size()));
+    };
+    result.stopped = !slices.measure(progress);
+    if (result.stopped) break;
+    slices.add_to(profile, setup.graph);
+    result.slices += static_cast<int>(slices.slices());
+    result.rejected += static_cast<int>(slices.slices() - slices.kept());
+    result.reference = slices.reference();
+  }
+  return result;
+}
+
+}  // namespace tandem

@@ -1,0 +1,31 @@
+// Times the computations of a step, in its order but without its communication.
+#pragma once
+#include <functional>
+
+#include "core/cost/profile_builder.h"
+#include "exec/rank_state.h"
+
+namespace tandem {
+
+struct ComputationOptions {
+  int threads = 1;          // of a rank
+  std::size_t at_once = 1;  // ranks that compute side by side
+  bool bind_cores = true;
+  int slices = 5;      // measured; more where the machine was disturbed, at most twice as many
+  Seconds warm_up{1};  // at least one slice and this long
+  std::string device;  // that the times are of
+  std::function<bool(double share)> progress = {};  // false stops
+};
+
+struct ComputationResult {
+  int slices = 0, rejected = 0;
+  ComputeRate reference;  // of a product that was timed before each slice
+  bool stopped = false;
+};
+
+// Each program of the graph on a rank of its own, `at_once` of them together. A slice beside which the
+// reference product took 6 % longer or shorter than its median is measured again. Medians go into the profile.
+// Values of other ranks are zeros, so that routed experts would get no rows: InputError for models with such.
+ComputationResult measure_computation(const RunSetup&, const ComputationOptions&, ProfileBuilder&);
+
+}  // namespace tandem

@@ -39,6 +39,8 @@ class Ranks {
     check_cores(run_.ranks());
     heartbeat_.emplace(watched_by_, 0, static_cast<std::uint32_t>(run_.ranks()), machine_name());
     Conductor conductor(run_, calls(), context_.surroundings.messages_are_terminal);
+    conductor.note("ranks", fmt::format("{} threads of one process, {} computing for each", run_.ranks(),
+                                        threads(run_.ranks())));
     try {
       run_threads(
           setup_, conductor,
@@ -78,8 +80,8 @@ class Ranks {
   int run_mpi(MpiRanks& mpi) {
     if (mpi.ranks() != run_.ranks()) {
       if (mpi.rank() == 0)
-        refuse({}, fmt::format("the plan has {} ranks, and {} were started", run_.ranks(), mpi.ranks()));
-      return exit_input;
+        fmt::print(stderr, "the plan has {} ranks, and {} were started\n", run_.ranks(), mpi.ranks());
+      return exit_input;  // of all ranks, which see the same
     }
     heartbeat_.emplace(watched_by_, mpi.rank(), 1, mpi.machine());
     const std::unique_ptr<Transport> control = mpi.transport();
@@ -93,6 +95,9 @@ class Ranks {
     check_cores(place.ranks);
     std::optional<Conductor> conductor;
     if (mpi.rank() == 0) conductor.emplace(run_, calls(), false);
+    if (conductor)
+      conductor->note("ranks", fmt::format("{} processes of MPI on {} machines, {} threads computing for each",
+                                           run_.ranks(), place.machines, threads(place.ranks)));
     try {
       run_rank(setup_, *lanes, *control, conductor ? &*conductor : nullptr, rank_options(place));
     } catch (const std::exception& error) {

@@ -11,13 +11,19 @@
 namespace tandem {
 namespace {
 
+Scenario scenario_of_record(const RunRecord& record, const std::string& file, const Library& library) {
+  Scenario scenario = parse_scenario(record.header.scenario, file, {}, library);
+  scenario.plan.where.clear();  // a record holds every key, also those that nobody typed
+  return scenario;
+}
+
 class RecordReader {
  public:
   RecordReader(const RunRecord& record, const std::string& file, const Library& library, ProfileBuilder& into)
       : record_(record),
         file_(file),
         into_(into),
-        prepared_(prepare(parse_scenario(record.header.scenario, file, {}, library))),
+        prepared_(prepare(scenario_of_record(record, file, library))),
         graph_(lower(prepared_.model, prepared_.plan)) {}
 
   void read() {

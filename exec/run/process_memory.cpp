@@ -9,17 +9,25 @@
 
 namespace tandem {
 
-std::uint64_t most_resident_bytes() {
-  std::ifstream status("/proc/self/status");
+namespace {
+
+// Of a file of lines "Key:   1234 kB"; 0 when there is none.
+std::uint64_t bytes_of(const char* file, const std::string& key) {
+  std::ifstream status(file);
   for (std::string line; std::getline(status, line);) {
-    if (!line.starts_with("VmHWM:")) continue;
-    std::istringstream words(line.substr(6));
+    if (!line.starts_with(key)) continue;
+    std::istringstream words(line.substr(key.size()));
     std::uint64_t kibibytes = 0;
     words >> kibibytes;
     return kibibytes * 1024;
   }
   return 0;
 }
+
+}  // namespace
+
+std::uint64_t most_resident_bytes() { return bytes_of("/proc/self/status", "VmHWM:"); }
+std::uint64_t available_bytes() { return bytes_of("/proc/meminfo", "MemAvailable:"); }
 
 MachineLoad machine_load() {
   MachineLoad load;

@@ -8,6 +8,9 @@ namespace tandem {
 // Most that was ever resident (VmHWM of /proc/self/status); 0 where that is not known.
 std::uint64_t most_resident_bytes();
 
+// What programs may still take on this machine (MemAvailable of /proc/meminfo); 0 where that is not known.
+std::uint64_t available_bytes();
+
 // Processor time that others took: what a measurement may have suffered from.
 struct MachineLoad {
   double load_average = 0;         // runnable tasks over the last minute

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "core/cli/report.h"
+#include "core/units/text.h"
 #include "exec/mpi/mpi_ranks.h"
 #include "exec/run/conductor.h"
 #include "exec/run/continued_source.h"
@@ -36,7 +37,7 @@ class Ranks {
                run.options.optimizer, run.options.seed} {}
 
   int as_threads() {
-    check_cores(run_.ranks());
+    check_machine(run_.ranks());
     heartbeat_.emplace(watched_by_, 0, static_cast<std::uint32_t>(run_.ranks()), machine_name());
     Conductor conductor(run_, calls(), context_.surroundings.messages_are_terminal);
     conductor.note("ranks", fmt::format("{} threads of one process, {} computing for each", run_.ranks(),
@@ -92,7 +93,7 @@ class Ranks {
       if (place.machines > 1) refuse({}, "--pace needs all ranks on one machine, whose clock they share");
       lanes = paced(std::move(lanes), *run_.options.pace);
     }
-    check_cores(place.ranks);
+    check_machine(place.ranks);
     std::optional<Conductor> conductor;
     if (mpi.rank() == 0) conductor.emplace(run_, calls(), false);
     if (conductor)
@@ -126,6 +127,24 @@ class Ranks {
     return std::max(1, cores() / static_cast<int>(ranks_here));
   }
   static int cores() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
+
+  // What would not end in a message but in the end of some process.
+  void check_machine(std::size_t ranks_here) const {
+    std::size_t largest = 0;
+    for (std::uint32_t stage = 0; stage < run_.prepared.plan.mesh.size(Axis::Pipeline); ++stage) {
+      const RankId rank = run_.graph.mesh.member(Axis::Pipeline, 0, stage);
+      const DataFlow flow = bind_values(run_.prepared.model, run_.prepared.plan, run_.graph, stage);
+      largest = std::max(largest, plan_arena(flow, run_.graph.program(rank)).size);
+    }
+    const Bytes wanted(static_cast<double>(largest * ranks_here));
+    const Bytes there(static_cast<double>(available_bytes()));
+    if (there.value > 0 && wanted > there)
+      refuse({},
+             fmt::format("{} ranks need up to {} of memory, and this machine has {} left", ranks_here,
+                         text(wanted), text(there)),
+             "a smaller model or batch, or a plan that splits more, needs less");
+    check_cores(ranks_here);
+  }
 
   void check_cores(std::size_t ranks_here) const {
     const int wanted = static_cast<int>(ranks_here) * threads(ranks_here);

@@ -11,6 +11,7 @@
 #include "core/cli/digest.h"
 #include "core/cli/summary.h"
 #include "core/cost/calibration.h"
+#include "core/dataflow/arena.h"
 #include "core/estimate/estimate.h"
 #include "core/estimate/make_record.h"
 #include "core/lower/lower.h"
@@ -47,6 +48,20 @@ auto placed(const Where& where, Make make) {
   }
 }
 
+// The executor of CPU ranks keeps its values in one arena: on cores, buffers are those values, and what is
+// needed is known exactly. Nothing on other devices.
+std::optional<Bytes> arena_on_cores(const Prepared& prepared, const CostModel& costs, TaskGraph& graph) {
+  if (!costs.shared_cores(DeviceId(0)) || !has_data_flow(prepared.model, prepared.plan)) return std::nullopt;
+  std::size_t largest = 0;
+  for (std::uint32_t stage = 0; stage < graph.programs.size(); ++stage) {
+    Program& program = graph.programs[ProgramId(stage)];
+    const DataFlow flow = bind_values(prepared.model, prepared.plan, graph, stage);
+    largest = std::max(largest, plan_arena(flow, program).size);
+    program.buffers = exact_buffers(flow, program);
+  }
+  return Bytes(static_cast<double>(largest));
+}
+
 }  // namespace
 
 Prepared prepare(const Scenario& scenario) {
@@ -80,7 +95,8 @@ std::optional<RunRecord> predict(const Scenario& scenario, const std::string& sc
   Seconds& host_per_step = prepared.plan.spec.host_seconds_per_step;
   if (host_per_step.value == 0) host_per_step = costs.host_per_step();
   if (!go_on("lowering", 0)) return std::nullopt;
-  const TaskGraph graph = lower(prepared.model, prepared.plan);
+  TaskGraph graph = lower(prepared.model, prepared.plan);
+  const std::optional<Bytes> arena = arena_on_cores(prepared, costs, graph);
   PlayOptions play{.fidelity = fidelity_of(scenario.simulation.fidelity),
                    .jitter = scenario.simulation.jitter,
                    .seed = scenario.simulation.seed,
@@ -110,6 +126,7 @@ std::optional<RunRecord> predict(const Scenario& scenario, const std::string& sc
   RunRecord record = make_record(graph, playback, prepared.cluster, costs, std::move(header),
                                  options.texts ? RecordTexts::All : RecordTexts::None);
   summarise({scenario, prepared, graph, costs, playback}, record);
+  if (arena) record.summary["arena_gib"] = arena->value / (1024.0 * 1024.0 * 1024.0);
   return record;
 }
 

@@ -88,7 +88,11 @@ struct DataFlow {
   std::span<const Operand> of(std::uint32_t task) const { return operands[task]; }
 };
 
-// Of the program of one stage. The model, the plan and the graph belong together.
+// Whether operands are known for all tasks of the plan: dropout, fp8, products in pieces round a ring
+// (tp_comm_overlap) and unfused attention under context parallelism have none.
+bool has_data_flow(const ModelGraph&, const Plan&);
+
+// Of the program of one stage of a plan that has_data_flow. The model, the plan and the graph belong together.
 DataFlow bind_values(const ModelGraph&, const Plan&, const TaskGraph&, std::uint32_t stage);
 
 // Fills extra_after: every read after its write, every write after the reads of what it replaces.

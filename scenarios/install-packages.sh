@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Installs the Debian 12 packages that Tandem needs and that are missing: bash scenarios/install-packages.sh GROUP...
-# Groups: programs (compiler, build tools, libraries), tests, format, tidy, fuzz.
+# Groups: programs (compiler, build tools, libraries), execution (oneDNN, Open MPI), tests, format, tidy, fuzz.
 set -euo pipefail
 
 declare -A packages=(
   [programs]="g++ cmake ninja-build libfmt-dev libboost-dev nlohmann-json3-dev libtomlplusplus-dev libsqlite3-dev
               libsimgrid-dev"
+  [execution]="libdnnl-dev libopenmpi-dev openmpi-bin"
   [tests]="libgtest-dev libgmock-dev libbenchmark-dev protobuf-compiler"
   [format]="clang-format-14"
   [tidy]="clang-tidy-14"

@@ -53,14 +53,14 @@ run_tests() {  # preset, then arguments for ctest
 case $mode in
   release | sanitize)
     echo "[1/3] Packages"
-    bash scenarios/install-packages.sh programs tests
+    bash scenarios/install-packages.sh programs execution tests
     echo "[2/3] Build: $mode"
     build "$mode" -DTANDEM_TESTS=ON -DTANDEM_WERROR=$werror
     echo "[3/3] Tests: $mode"
     run_tests "$mode" "$@"
     ;;
   golden)
-    bash scenarios/install-packages.sh programs tests
+    bash scenarios/install-packages.sh programs execution tests
     build release -DTANDEM_TESTS=ON -DTANDEM_WERROR=$werror
     TANDEM_REWRITE_GOLDEN=1 run_tests release "$@"
     if command -v git >/dev/null; then git --no-pager diff --stat -- tests/golden; fi
@@ -71,12 +71,12 @@ case $mode in
     echo "  every source is formatted"
     ;;
   tidy)
-    bash scenarios/install-packages.sh programs tests tidy
+    bash scenarios/install-packages.sh programs execution tests tidy
     build release -DTANDEM_TESTS=ON
     run-clang-tidy-14 -quiet -p build/release "^$PWD/(core|sim|exec|gui|tests)/"
     ;;
   fuzz)
-    bash scenarios/install-packages.sh programs fuzz
+    bash scenarios/install-packages.sh programs execution fuzz
     build fuzz
     for target in build/fuzz/bin/fuzz_*; do
       name=$(basename "$target")

@@ -79,6 +79,7 @@ class Draw {
 
 // A share of the plans for each shard of the test, so that a slow machine can run them side by side.
 void expect_random_plans_train(const ModelSpec& spec, unsigned seed, int wanted) {
+  if (testing::instrumented) wanted = (wanted + 3) / 4;
   Draw draw(seed);
   const ModelGraph model = build_model(spec);
   int ran = 0;

@@ -9,7 +9,13 @@
 
 namespace tandem::testing {
 
-inline constexpr std::int64_t steps = 20;
+// Instrumented code is ten times slower and is run for its faults, not its losses.
+#ifdef __SANITIZE_ADDRESS__
+inline constexpr bool instrumented = true;
+#else
+inline constexpr bool instrumented = false;
+#endif
+inline constexpr std::int64_t steps = instrumented ? 3 : 20;
 
 // One rank, one microbatch size, no cleverness: what all other plans must equal.
 inline const TrainingRun& reference(const ModelSpec& spec, std::int64_t global_batch = 8) {

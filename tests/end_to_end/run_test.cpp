@@ -31,6 +31,9 @@ class Run : public ::testing::Test {
         << R"({"model_type":"gpt2","n_layer":2,"n_embd":64,"n_head":4,"n_positions":64,"vocab_size":200,)"
            R"("resid_pdrop":0.0,"attn_pdrop":0.0,"embd_pdrop":0.0})";
   }
+  void SetUp() override {
+    if (!fs::exists(TANDEM_BIN_DIR "/tandem-exec")) GTEST_SKIP() << "tandem-exec is not built here";
+  }
   std::vector<std::string> words(const std::string& more, const std::string& command = "run") const {
     std::istringstream all(command + " --model " + folder_.file("config.json") +
                            " --cluster cpu-core:2 --dtype fp32 --mbs 1 --gbs 4 --seq-length 32 " + more);
@@ -134,7 +137,7 @@ TEST_F(Run, WhatCannotBeRunIsSaidFirst) {
 }
 
 TEST_F(Run, AnInterruptedRunLeavesAReadableRecord) {
-  const Finished done = run("--dp 2 --steps 100000 --quiet", {.interrupt_after_ms = 3000});
+  const Finished done = run("--dp 2 --steps 100000 --quiet", {.interrupt_after_ms = 1500});
   EXPECT_EQ(done.code, 130) << done.error;
   const RunRecord record = read_record(this->record());
   EXPECT_EQ(record.header.state, RunState::Finished);
@@ -152,6 +155,18 @@ TEST_F(Run, AKilledProcessIsNamedAndItsRecordFails) {
   EXPECT_THAT(record.header.failure, HasSubstr("signal 9"));
 }
 
+TEST_F(Run, ADeathWhileACheckpointIsWrittenLeavesWholeOnes) {
+  std::thread killer([&] { signal_later(record(), SIGKILL); });
+  const std::string points = folder_.file("points");
+  const Finished done = run("--dp 2 --steps 100000 --quiet --checkpoint-every 1 --checkpoint " + points);
+  killer.join();
+  EXPECT_EQ(done.code, 3);
+  EXPECT_THAT(done.error, HasSubstr("last checkpoint " + points + "/step-"));
+  EXPECT_EQ(
+      run("--tp 2 --steps 200000 --resume --quiet --checkpoint " + points, {.interrupt_after_ms = 800}).code,
+      130);
+}
+
 TEST_F(Run, AStoppedProcessIsAHang) {
   std::thread stopper([&] { signal_later(record(), SIGSTOP); });
   const Finished done = run("--dp 2 --steps 100000 --quiet --hang-timeout 1");
@@ -162,7 +177,7 @@ TEST_F(Run, AStoppedProcessIsAHang) {
 
 TEST_F(Run, StartsAgainFromItsLastCheckpoint) {
   std::thread killer([&] { signal_later(record(), SIGKILL); });
-  const Finished done = run("--dp 2 --steps 1500 --quiet --restarts 1 --checkpoint-every 50 --checkpoint " +
+  const Finished done = run("--dp 2 --steps 800 --quiet --restarts 1 --checkpoint-every 50 --checkpoint " +
                             folder_.file("points"));
   killer.join();
   EXPECT_EQ(done.code, 0) << done.error;
@@ -174,6 +189,8 @@ TEST_F(Run, StartsAgainFromItsLastCheckpoint) {
 class MpiRun : public Run {
  protected:
   void SetUp() override {
+    Run::SetUp();
+    if (IsSkipped()) return;
     if (run("--mpi --dp 2 --steps 1 --quiet").error.find("apt-get install") != std::string::npos)
       GTEST_SKIP() << "no MPI here";
   }

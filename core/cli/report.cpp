@@ -23,7 +23,11 @@ struct Summary {
 };
 
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
-std::string gib(double amount) { return fmt::format("{:.1f} GiB", amount); }
+// A tenth of a GiB is as exact as anybody buys memory; what a core holds is told in MiB.
+std::string gib(double amount) {
+  return amount > 0 && amount < 0.1 ? fmt::format("{:.1f} MiB", amount * 1024)
+                                    : fmt::format("{:.1f} GiB", amount);
+}
 
 std::string money(double usd) {
   if (usd >= 1e6) return fmt::format("${:.2f} million", usd / 1e6);

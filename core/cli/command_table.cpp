@@ -51,7 +51,9 @@ const std::vector<CommandSpec>& commands() {
        "Trains the scenario's model under its plan, a rank a group of cores, and records every task of every "
        "rank, as a prediction does. Ranks are threads of one process, or processes of MPI (--mpi; inside an "
        "allocation, mpirun or srun starts tandem-exec run). Ctrl-C ends it after the current step.",
-       {{{"--steps"}, "N", "steps to train, warm-up included (default 10)"},
+       {{{"--steps"},
+         "N",
+         "steps of the whole training, warm-up and steps before --resume included (default 10)"},
         {{"--warmup"}, "N", "first steps that are recorded but not measured (default 2)"},
         {{"--output", "-o"}, "FILE", "the record (default NAME-run.tandem, named after the scenario)"},
         {{"--seed"}, "N", "of initial values and made data (default 0)"},

@@ -80,7 +80,7 @@ StepSpans Recorder::append(std::vector<RankReport> ranks, double loss) {
   for (const RankReport& rank : ranks) start = std::min(start, rank.start), end = std::max(end, rank.end);
   std::vector<std::vector<bool>> held;
   meetings_.align(ranks, held);
-  StepSpans result{seconds(end - start), {}};
+  StepSpans result{time_, seconds(end - start), {}};
   for (std::uint32_t r = 0; r < ranks.size(); ++r) {
     add_spans(RankId(r), ranks[r], held[r], start, result.step);
     add_memory(RankId(r), ranks[r], start, result.step);

@@ -13,7 +13,7 @@ namespace tandem {
 
 // A step as the record has it, for whoever sums it up.
 struct StepSpans {
-  Seconds duration;
+  Seconds start, duration;  // by the record's time
   RecordStep step;
 };
 

@@ -41,6 +41,22 @@ void scale(Breakdown& parts, double factor) {
 
 }  // namespace
 
+RunTotals::RunTotals(const RunCase& run, RunRecord head) : run_(run), head_(std::move(head)), alone_(head_) {
+  alone_.warmup_steps = 0;
+  for (RecordTask& task : alone_.tasks) task.label = task.detail = {};
+}
+
+Breakdown RunTotals::breakdown_of(const StepSpans& step) {
+  alone_.summary["step_time_s"] = step.duration.value;
+  alone_.spans = step.step.spans;
+  for (RecordSpan& span : alone_.spans) {
+    span.step = 0;
+    span.start -= step.start;
+    span.end -= step.start;
+  }
+  return breakdown(alone_).mean;
+}
+
 void RunTotals::add(const std::vector<RankReport>& ranks, const StepSpans& step, double loss) {
   const bool measured = steps_++ >= static_cast<std::size_t>(run_.options.warmup);
   (measured ? measured_ : warm_).push_back(step.duration);
@@ -53,20 +69,7 @@ void RunTotals::add(const std::vector<RankReport>& ranks, const StepSpans& step,
     resident_ = std::max(resident_, bytes(rank.resident_bytes));
   }
   if (!measured) return;
-  RunRecord alone = head_;
-  alone.warmup_steps = 0;
-  alone.summary["step_time_s"] = step.duration.value;
-  const Seconds begin =
-      std::min_element(step.step.spans.begin(), step.step.spans.end(), [](const auto& a, const auto& b) {
-        return a.start < b.start;
-      })->start;
-  for (RecordSpan span : step.step.spans) {
-    span.step = 0;
-    span.start -= begin;
-    span.end -= begin;
-    alone.spans.push_back(span);
-  }
-  add_to(sum_, breakdown(alone).mean);
+  add_to(sum_, breakdown_of(step));
 }
 
 std::optional<double> RunTotals::mfu(Seconds step) const {

@@ -15,7 +15,7 @@ namespace tandem {
 // (most that a process had in memory, all of its ranks).
 class RunTotals {
  public:
-  RunTotals(const RunCase& run, RunRecord head) : run_(run), head_(std::move(head)) {}
+  RunTotals(const RunCase& run, RunRecord head);
 
   void add(const std::vector<RankReport>& ranks, const StepSpans& step, double loss);
 
@@ -28,10 +28,12 @@ class RunTotals {
   RunRecord result() const;
 
  private:
+  Breakdown breakdown_of(const StepSpans&);
   Breakdown mean_breakdown() const;
 
   const RunCase& run_;
   RunRecord head_;
+  RunRecord alone_;  // one step, without texts
   std::size_t steps_ = 0;
   std::vector<Seconds> warm_, measured_;
   Breakdown sum_;  // over measured steps

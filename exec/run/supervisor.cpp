@@ -25,7 +25,7 @@ constexpr Nanoseconds patience = second;  // between asking ranks to end, and ki
 struct Rank {
   Beat last;
   bool heard = false, ended = false;  // ended: it took its leave
-  Nanoseconds moved = 0;              // when it last got on
+  Nanoseconds moved = 0, spoke = 0;   // when it last got on; when it last said anything
 };
 
 std::string signal_text(int number) {
@@ -97,22 +97,32 @@ class Watch {
     }
     if (rank.ended) return;
     rank.heard = true;
+    rank.spoke = now();
     rank.last = beat;
     pids_[beat.pid] = beat.rank;
     if (beat.rank == 0 || beat.ranks > 1) first_pid_ = beat.pid;
   }
 
+  // Who waits for a rank that hangs stands still as well: the one that is silent is meant, or else the one that
+  // stopped first.
   void find_hang() {
+    bool hang = false;
+    std::pair<Nanoseconds, int> silent{never, -1}, first{never, -1};
     for (const auto& [file, rank] : ranks_) {
       if (!rank.heard || rank.ended) continue;
-      const auto limit = std::max(static_cast<Nanoseconds>(options_.hang_timeout * static_cast<double>(second)),
-                                  20 * rank.last.longest_step);
-      if (now() - rank.moved < limit) continue;
-      fail(file, fmt::format("hangs: nothing moved for {:.1f} s",
-                             static_cast<double>(now() - rank.moved) / static_cast<double>(second)));
-      hangs_ = true;
-      return;
+      hang |= now() - rank.moved >= limit(rank.last);
+      first = std::min(first, {rank.moved, file});
+      if (now() - rank.spoke > second) silent = std::min(silent, {rank.spoke, file});
     }
+    if (!hang) return;
+    const auto [since, file] = silent.second >= 0 ? silent : first;
+    fail(file, fmt::format("hangs: nothing moved for {:.1f} s",
+                           static_cast<double>(now() - since) / static_cast<double>(second)));
+    hangs_ = true;
+  }
+  Nanoseconds limit(const Beat& last) const {
+    return std::max(static_cast<Nanoseconds>(options_.hang_timeout * static_cast<double>(second)),
+                    20 * last.longest_step);
   }
 
   void fail(int file, const std::string& what) {

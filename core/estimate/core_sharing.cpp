@@ -31,7 +31,7 @@ void CoreSharing::begin(std::uint32_t operation, Job job) {
 
 bool CoreSharing::finish(std::uint32_t operation, std::uint32_t version, double now) {
   const auto job = jobs_.find(operation);
-  if (job->second.version != version) return false;
+  if (job == jobs_.end() || job->second.version != version) return false;
   ask(job->second, -1);
   jobs_.erase(job);
   set_dates(now);
@@ -78,7 +78,7 @@ void CoreSharing::set_dates(double now) {
     job.remaining = std::max(0.0, job.remaining - (now - job.since) * job.rate);
     job.since = now;
     job.rate = next;
-    job.version = ++versions_;
+    job.version = next_version_++;
     queue_.push(now + job.remaining / next, operation, job.version);
   }
 }

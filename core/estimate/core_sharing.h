@@ -19,7 +19,8 @@ class CoreSharing {
   CoreSharing(const PlayGraph& graph, TimedQueue& queue);
 
   bool shares(std::uint32_t rank) const { return graph_.ranks[rank].machine != no_class; }
-  bool has(std::uint32_t operation) const { return !jobs_.empty() && jobs_.contains(operation); }
+  // Whether an event of this version is one of its dates, of an operation that goes on or of one long ended.
+  static bool gave(std::uint32_t version) { return version >= first_version; }
   // `seconds` with its cores to itself.
   void compute(std::uint32_t operation, std::uint32_t rank, double seconds, double now);
   // False, and nothing is done, where none of the ranks shares cores.
@@ -44,7 +45,9 @@ class CoreSharing {
   std::map<std::uint32_t, Job> jobs_;          // by operation
   std::vector<double> asked_;                  // cores, by machine
   std::vector<std::uint32_t> communications_;  // under way, by rank
-  std::uint32_t versions_ = 0;                 // given so far; 0 is for events of no job
+  // Smaller ones belong to the player's own dates.
+  static constexpr std::uint32_t first_version = 1u << 31;
+  std::uint32_t next_version_ = first_version;
 };
 
 }  // namespace tandem

@@ -89,7 +89,7 @@ void Player::push(double time, std::uint32_t operation, std::uint32_t version) {
 
 void Player::fire() {
   TimedEvent event = queue_.pop();
-  if (cores_.has(event.operation)) {
+  if (CoreSharing::gave(event.version)) {
     if (!cores_.finish(event.operation, event.version, event.time)) return;
     event.version = 0;
   }

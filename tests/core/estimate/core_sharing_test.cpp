@@ -53,6 +53,20 @@ TEST(SharedCores, AreLeftToComputationByPacedCommunication) {
   EXPECT_DOUBLE_EQ(playback.step_time.value, 3);
 }
 
+TEST(SharedCores, ForgetDatesThatTheyMovedForward) {
+  // The first all-reduce, slowed to end at 4 s, ends at 2.5 s, since the computation beside it has ended by 1
+  // s. At 4 s no all-reduce is under way.
+  GraphBuilder builder({.tp = 2, .edp = 2});
+  const ProgramId p = builder.add_program();
+  const std::uint32_t first = builder.add(p, Lane::Tensor, all_reduce(2));
+  builder.add(p, Lane::Compute, seconds_of_work(0.5));
+  const std::uint32_t between = builder.add(p, Lane::Compute, seconds_of_work(3), {first});
+  builder.add(p, Lane::Tensor, all_reduce(5), {between});
+  const Playback playback = estimate(builder.graph(), cores({.cores = 2}), {});
+  EXPECT_DOUBLE_EQ(playback.ranks[0].tasks[first].end.value, 2.5);
+  EXPECT_DOUBLE_EQ(playback.step_time.value, 10.5);
+}
+
 TEST(SharedCores, AreFreeWhileRanksWait) {
   GraphBuilder builder({.pp = 4});
   for (std::uint32_t stage = 0; stage < 4; ++stage) {

@@ -18,8 +18,6 @@ class RankProgram {
   void run_step(std::int64_t step);
   // By task, of the step before; a task without work starts and ends at once.
   const std::vector<CommunicationTimes>& times() const { return times_; }
-  // The last task that was begun, for messages about a rank that died: index into the program.
-  std::uint32_t last_begun() const;
 
  private:
   struct Prepared {

@@ -17,7 +17,7 @@ cat > "$out/model.json" <<'JSON'
  "attn_pdrop":0.0,"embd_pdrop":0.0}
 JSON
 
-# A name, then flags. The last ones have more ranks than this machine's two cores, or paced communication.
+# A name, then flags.
 cat > "$out/plans" <<'PLANS'
 one-mbs1 --cluster cpu-core:1 --mbs 1
 one-mbs2 --cluster cpu-core:1 --mbs 2

@@ -2,7 +2,6 @@
 #include "exec/cpu/cpu_runtime.h"
 
 #include <fmt/format.h>
-#include <sched.h>
 #include <sys/mman.h>
 
 #include <condition_variable>
@@ -14,6 +13,7 @@
 #include <thread>
 
 #include "core/problem/problem.h"
+#include "exec/cpu/cores.h"
 #include "exec/cpu/kernels/threads.h"
 #include "exec/cpu/operators/actions.h"
 
@@ -71,7 +71,7 @@ class LaneThread {
 
  private:
   void run() {
-    if (options_.core >= 0) bind();
+    if (options_.core >= 0) bind_thread(options_.core, options_.threads);
     cpu::set_team_threads(options_.threads);
     cpu::flush_denormals();
     std::unique_lock lock(mutex_);
@@ -108,12 +108,6 @@ class LaneThread {
     const std::lock_guard lock(mutex_);
     if (!failure_) failure_ = std::move(failure);
     return false;
-  }
-  void bind() const {
-    cpu_set_t cores;
-    CPU_ZERO(&cores);
-    for (int i = 0; i < options_.threads; ++i) CPU_SET(options_.core + i, &cores);
-    sched_setaffinity(0, sizeof cores, &cores);
   }
 
   const CpuOptions options_;

@@ -107,7 +107,10 @@ RunOptions run_options(const Arguments& arguments, const std::string& scenario_n
   options.mpi = arguments.has("--mpi");
   reader.excludes("--mpi", "--threads");
   reader.whole("--threads-per-rank", options.threads_per_rank, 1, 4096);
-  options.bind_cores = arguments.has("--bind-cores");
+  const std::string bind = arguments.value("--bind-cores");
+  options.bind_cores = bind == "always"  ? BindCores::Always
+                       : bind == "never" ? BindCores::Never
+                                         : BindCores::Auto;
   if (const std::string pace = arguments.value("--pace"); !pace.empty()) {
     options.pace = parse_pace(pace);
     if (!options.pace)

@@ -1,5 +1,6 @@
 // What a person asks of a run.
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -10,6 +11,12 @@
 
 namespace tandem {
 
+enum class BindCores : std::uint8_t {
+  Auto,    // where there are enough cores
+  Always,  // or the run is refused
+  Never
+};
+
 struct RunOptions {
   std::int64_t steps = 10, warmup = 2;
   std::string record;  // file
@@ -18,7 +25,8 @@ struct RunOptions {
   OptimizerOptions optimizer;
   bool mpi = false;
   int threads_per_rank = 0;  // 0: the machine's cores, shared evenly
-  bool bind_cores = false;
+  // A rank's threads on cores of its own: its communication then runs as soon as its computation waits for it.
+  BindCores bind_cores = BindCores::Auto;
   std::optional<Pace> pace;
   Algorithm algorithm = Algorithm::Ring;  // where the plan leaves it open
   std::string checkpoints;                // folder; "": none

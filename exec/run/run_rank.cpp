@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "exec/communicate/clock_alignment.h"
+#include "exec/cpu/cores.h"
 #include "exec/cpu/cpu_runtime.h"
 #include "exec/run/control.h"
 #include "exec/run/process_memory.h"
@@ -117,6 +118,9 @@ class RankRun {
 
 void run_rank(const RunSetup& setup, Transport& lanes, Transport& control, RunObserver* observer,
               const RankOptions& options) {
+  // Before any thread of the rank is made: its communication shares the cores of its computation, and not
+  // another rank's.
+  if (options.core >= 0) bind_thread(options.core, options.threads);
   RankRun(setup, lanes, control, observer, options).run();
 }
 

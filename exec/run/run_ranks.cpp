@@ -9,6 +9,7 @@
 
 #include "core/cli/report.h"
 #include "core/units/text.h"
+#include "exec/cpu/cores.h"
 #include "exec/mpi/mpi_ranks.h"
 #include "exec/run/conductor.h"
 #include "exec/run/continued_source.h"
@@ -148,9 +149,10 @@ class Ranks {
 
   void check_cores(std::size_t ranks_here) const {
     const int wanted = static_cast<int>(ranks_here) * threads(ranks_here);
-    if (run_.options.bind_cores && wanted > cores())
-      refuse({}, fmt::format("--bind-cores: {} ranks x {} threads have no core each on a machine with {}",
-                             ranks_here, threads(ranks_here), cores()));
+    if (run_.options.bind_cores == BindCores::Always && wanted > cores())
+      refuse({},
+             fmt::format("--bind-cores always: {} ranks x {} threads have no core each on a machine with {}",
+                         ranks_here, threads(ranks_here), cores()));
   }
 
   RankOptions rank_options(const LocalPlace& place) {
@@ -159,7 +161,8 @@ class Ranks {
                     .threads = threads(place.ranks),
                     .exchanges = run_.exchanges,
                     .align_clocks = place.machines > 1};
-    if (run_.options.bind_cores) own.core = static_cast<int>(place.place) * own.threads;
+    if (run_.options.bind_cores != BindCores::Never)
+      own.core = own_cores(place.place, place.ranks, own.threads);
     if (run_.resumed) own.load = [this](RankState& state) { load_rank(state); };
     if (!run_.options.checkpoints.empty()) own.save = [this](RankState& state) { save_rank(state); };
     own.program_ready = [this](RankState& state, const RankProgram& program) {

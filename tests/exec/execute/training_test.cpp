@@ -1,6 +1,7 @@
 // What training does beside being the same under all plans: it learns, repeats itself, and runs in bf16.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "exec/training/make_token_source.h"
@@ -34,7 +35,8 @@ TEST(Training, InBf16FollowsFp32) {
     const ModelGraph model = build_model(spec);
     for (const std::string text : {"bf16", "bf16 dp=2 zero=2", "bf16 tp=2 sp pp=2 recompute=full"}) {
       const Plan plan = testing::tiny_plan(spec, model, testing::plan_of(text));
-      const testing::TrainingRun run = testing::train(spec, model, plan, 10);
+      const testing::TrainingRun run =
+          testing::train(spec, model, plan, std::min<std::int64_t>(10, testing::steps));
       const testing::TrainingRun& full = testing::reference(spec);
       for (std::size_t s = 0; s < run.losses.size(); ++s)
         EXPECT_NEAR(run.losses[s], full.losses[s], 0.02 * full.losses[s]) << spec.name << " " << text;

@@ -99,33 +99,26 @@ class ExpertExchange {
   }
 
   ExchangeStep to_experts(std::size_t to) const {
-    const auto parcels = std::make_shared<Parcels>();
-    ExchangeStep step = exchange(parcels, Axis::Expert);
-    const auto self = *this;
-    step.before = [self, parcels, to] {
-      const Routing& routed = self.routing();
-      for (std::size_t peer = 0; peer < self.ep_; ++peer) {
-        parcels->send[peer] = self.bytes_of(routed.rows_of_expert, peer, self.own_experts_);
-        parcels->receive[peer] = self.bytes_of(routed.arriving, peer, self.own_experts_);
-      }
-      parcels->from = self.site_.data(0);
-      parcels->to = self.output(to, routed.arriving_rows);
-    };
-    return step;
+    return over_ep(&Routing::rows_of_expert, &Routing::arriving, to);
   }
-
   ExchangeStep from_experts(std::size_t to) const {
+    return over_ep(&Routing::arriving, &Routing::rows_of_expert, to);
+  }
+  // Rows by expert that leave for each rank of the ep group, and that come from it.
+  template <class Leaving, class Coming>
+  ExchangeStep over_ep(Leaving Routing::*leaving, Coming Routing::*coming, std::size_t to) const {
     const auto parcels = std::make_shared<Parcels>();
     ExchangeStep step = exchange(parcels, Axis::Expert);
     const auto self = *this;
-    step.before = [self, parcels, to] {
+    step.before = [self, parcels, leaving, coming, to] {
       const Routing& routed = self.routing();
       for (std::size_t peer = 0; peer < self.ep_; ++peer) {
-        parcels->send[peer] = self.bytes_of(routed.arriving, peer, self.own_experts_);
-        parcels->receive[peer] = self.bytes_of(routed.rows_of_expert, peer, self.own_experts_);
+        parcels->send[peer] = self.bytes_of(routed.*leaving, peer, self.own_experts_);
+        parcels->receive[peer] = self.bytes_of(routed.*coming, peer, self.own_experts_);
       }
       parcels->from = self.site_.data(0);
-      parcels->to = self.site_.data(to);
+      parcels->to =
+          self.output(to, std::accumulate((routed.*coming).begin(), (routed.*coming).end(), std::int64_t{0}));
     };
     return step;
   }

@@ -15,22 +15,6 @@ constexpr double least_share = 1e-9;
 
 bool is_computation(Activity activity) { return activity <= Activity::Optimizer; }
 
-Activity activity_of(Phase phase) {
-  switch (phase) {
-    case Phase::Forward:
-      return Activity::Forward;
-    case Phase::InputGradient:
-      return Activity::Backward;
-    case Phase::WeightGradient:
-      return Activity::WeightGradient;
-    case Phase::Recompute:
-      return Activity::Recompute;
-    case Phase::Update:
-      return Activity::Optimizer;
-  }
-  return Activity::Idle;
-}
-
 // The communication of the axis whose time on the wires changed most in the direction of the exposed part.
 void name_communication(const Comparison& comparison, Explanation& explanation) {
   for (const KindTime& kind : comparison.kinds) {
@@ -106,7 +90,7 @@ std::vector<Explanation> explanations(const Comparison& comparison) {
   std::vector<Explanation> result;
   for (const KindTime& kind : comparison.kinds)
     if (kind.kind.lane == Lane::Compute)
-      result.push_back({activity_of(kind.kind.phase), kind.kind, kind.tasks_a, kind.tasks_b, kind.time, {}});
+      result.push_back({activity(kind.kind.phase), kind.kind, kind.tasks_a, kind.tasks_b, kind.time, {}});
   for (std::size_t i = 0; i < comparison.parts.size(); ++i) {
     const auto activity = static_cast<Activity>(i);
     if (is_computation(activity)) continue;

@@ -54,12 +54,8 @@ Activity activity(TrafficAxis axis) {
   return static_cast<Activity>(static_cast<std::size_t>(Activity::Tensor) + static_cast<std::size_t>(axis));
 }
 
-Activity activity(const RunRecord& record, const RecordSpan& span) {
-  const Lane lane = record.lanes[span.lane].lane;
-  if (const auto axis = traffic_axis(lane)) return activity(*axis);
-  if (lane == Lane::Copy) return Activity::Copy;
-  if (lane == Lane::Input) return Activity::Input;
-  switch (record.tasks[span.task].phase) {
+Activity activity(Phase phase) {
+  switch (phase) {
     case Phase::Forward:
       return Activity::Forward;
     case Phase::InputGradient:
@@ -72,6 +68,14 @@ Activity activity(const RunRecord& record, const RecordSpan& span) {
       return Activity::Optimizer;
   }
   return Activity::Idle;
+}
+
+Activity activity(const RunRecord& record, const RecordSpan& span) {
+  const Lane lane = record.lanes[span.lane].lane;
+  if (const auto axis = traffic_axis(lane)) return activity(*axis);
+  if (lane == Lane::Copy) return Activity::Copy;
+  if (lane == Lane::Input) return Activity::Input;
+  return activity(record.tasks[span.task].phase);
 }
 
 std::string operator_of_label(std::string_view label) {

@@ -44,6 +44,7 @@ using ByActivity = std::array<T, activity_count>;
 std::string_view name(Activity);  // for people: "forward", "weight gradient", "exposed tp", "bubble"
 std::string_view key(Activity);   // for --json: "forward_s", "exposed_tp_s", "bubble_s"
 Activity activity(TrafficAxis);
+Activity activity(Phase);                                // of a computation
 Activity activity(const RunRecord&, const RecordSpan&);  // what the span itself does
 
 // "L12.mlp.up" -> "mlp.up", "gradients 3.reduce_scatter" -> "gradients.reduce_scatter": sums over layers and

@@ -63,10 +63,10 @@ class AttentionExchange {
     const std::size_t to = site_.call.operands.size() - 1;
     const bool first = site_.call.occurrence % (cp_ - 1) == 0;
     if (!first) return {{call(site_.data(0), kv_bytes(), site_.data(to))}};
-    const Packed own = packed(kv_bytes());
-    ExchangeStep step{call(own->data(), kv_bytes(), site_.data(to))};
+    std::byte* own = site_.outgoing(kv_bytes());
+    ExchangeStep step{call(own, kv_bytes(), site_.data(to))};
     const auto self = *this;
-    step.before = [self, own] { self.pack_keys(self.site_.data(self.layout_.kv_input()), own->data()); };
+    step.before = [self, own] { self.pack_keys(self.site_.data(self.layout_.kv_input()), own); };
     return {step};
   }
 
@@ -187,17 +187,16 @@ class AttentionExchange {
   std::vector<ExchangeStep> heads_for_tokens() const {
     const AttentionExchange self = with_pieces(qkv_piece());
     const std::size_t all = cp_ * self.piece_bytes_, to = inputs_;
-    const Packed out = packed(all), in = packed(all);
-    ExchangeStep step{call(out->data(), all, in->data())};
+    std::byte *out = site_.outgoing(all), *in = site_.incoming(all);
+    ExchangeStep step{call(out, all, in)};
     step.before = [self, out] {
       self.for_stretches([&](const Stretch& s, std::size_t at) {
-        self.own_tokens(s, self.site_.data(s.input), out->data(), at, true);
+        self.own_tokens(s, self.site_.data(s.input), out, at, true);
       });
     };
     step.finish = [self, in, to] {
-      self.for_stretches([&](const Stretch& s, std::size_t at) {
-        self.all_tokens(s, self.site_.data(to), in->data(), at, false);
-      });
+      self.for_stretches(
+          [&](const Stretch& s, std::size_t at) { self.all_tokens(s, self.site_.data(to), in, at, false); });
     };
     return {step};
   }
@@ -205,16 +204,15 @@ class AttentionExchange {
   std::vector<ExchangeStep> heads_to_gradients() const {
     const AttentionExchange self = with_pieces(qkv_piece());
     const std::size_t all = cp_ * self.piece_bytes_;
-    const Packed out = packed(all), in = packed(all);
-    ExchangeStep step{call(out->data(), all, in->data())};
+    std::byte *out = site_.outgoing(all), *in = site_.incoming(all);
+    ExchangeStep step{call(out, all, in)};
     step.before = [self, out] {
-      self.for_stretches([&](const Stretch& s, std::size_t at) {
-        self.all_tokens(s, self.site_.data(0), out->data(), at, true);
-      });
+      self.for_stretches(
+          [&](const Stretch& s, std::size_t at) { self.all_tokens(s, self.site_.data(0), out, at, true); });
     };
     step.finish = [self, in] {
       self.for_stretches([&](const Stretch& s, std::size_t at) {
-        self.own_tokens(s, self.site_.data(1 + s.input), in->data(), at, false);
+        self.own_tokens(s, self.site_.data(1 + s.input), in, at, false);
       });
     };
     return {step};
@@ -229,20 +227,20 @@ class AttentionExchange {
     const Stretch s = output_stretch();
     const AttentionExchange self = with_pieces(bytes(layout_.q_rows() * (s.width / layout_.context_ranks)));
     const std::size_t all = cp_ * self.piece_bytes_;
-    const Packed out = packed(all), in = packed(all);
-    ExchangeStep step{call(out->data(), all, in->data())};
-    step.before = [self, s, share, out] { self.all_tokens(s, share, out->data(), 0, true); };
-    step.finish = [self, s, own, in] { self.own_tokens(s, own, in->data(), 0, false); };
+    std::byte *out = site_.outgoing(all), *in = site_.incoming(all);
+    ExchangeStep step{call(out, all, in)};
+    step.before = [self, s, share, out] { self.all_tokens(s, share, out, 0, true); };
+    step.finish = [self, s, own, in] { self.own_tokens(s, own, in, 0, false); };
     return {step};
   }
   std::vector<ExchangeStep> outputs_to_heads(std::byte* own, std::byte* share) const {
     const Stretch s = output_stretch();
     const AttentionExchange self = with_pieces(bytes(layout_.q_rows() * (s.width / layout_.context_ranks)));
     const std::size_t all = cp_ * self.piece_bytes_;
-    const Packed out = packed(all), in = packed(all);
-    ExchangeStep step{call(out->data(), all, in->data())};
-    step.before = [self, s, own, out] { self.own_tokens(s, own, out->data(), 0, true); };
-    step.finish = [self, s, share, in] { self.all_tokens(s, share, in->data(), 0, false); };
+    std::byte *out = site_.outgoing(all), *in = site_.incoming(all);
+    ExchangeStep step{call(out, all, in)};
+    step.before = [self, s, own, out] { self.own_tokens(s, own, out, 0, true); };
+    step.finish = [self, s, share, in] { self.all_tokens(s, share, in, 0, false); };
     return {step};
   }
 

@@ -1,7 +1,6 @@
 // What the exchanges of one task share: its operands, its group and the element type.
 #pragma once
 #include <cstring>
-#include <memory>
 
 #include "core/problem/problem.h"
 #include "exec/exchanges.h"
@@ -35,6 +34,11 @@ struct ExchangeSite {
     members.tag = static_cast<std::uint32_t>(axis);
     return members;
   }
+  Lane lane() const { return state->program().tasks[call.task].lane; }
+  std::byte* outgoing(std::size_t bytes) const { return state->staging(lane(), Staging::Out, bytes).data(); }
+  std::byte* incoming(std::size_t bytes) const { return state->staging(lane(), Staging::In, bytes).data(); }
+  // For rows whose number is known late: of any size.
+  std::vector<std::byte>& rows_laid_out() const { return state->staging(lane(), Staging::Rows, 0); }
   // Of activations or of gradients.
   CollectiveCall collective_call(ElementType type, std::byte* data, std::size_t elements,
                                  std::byte* result = nullptr) const {
@@ -62,8 +66,5 @@ inline void copy_rows(std::size_t rows, std::size_t width, const std::byte* from
                       std::byte* to, std::size_t to_stride) {
   for (std::size_t r = 0; r < rows; ++r) std::memcpy(to + r * to_stride, from + r * from_stride, width);
 }
-// Memory of one step, shared by its callbacks.
-using Packed = std::shared_ptr<std::vector<std::byte>>;
-inline Packed packed(std::size_t bytes) { return std::make_shared<std::vector<std::byte>>(bytes); }
 
 }  // namespace tandem

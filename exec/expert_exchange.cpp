@@ -12,7 +12,6 @@ struct Parcels {
   std::vector<std::size_t> send, receive;  // bytes, by place
   const std::byte* from = nullptr;
   std::byte* to = nullptr;
-  std::vector<std::byte> memory;  // where rows must be laid out anew
 };
 
 class ExpertExchange {
@@ -73,23 +72,24 @@ class ExpertExchange {
 
   ExchangeStep count_arriving() const {
     const std::size_t experts = ep_ * own_experts_;
-    const Packed out = packed(experts * sizeof(std::int32_t)), in = packed(experts * sizeof(std::int32_t));
+    const std::size_t bytes = experts * sizeof(std::int32_t);
+    std::byte *out = site_.outgoing(bytes), *in = site_.incoming(bytes);
     CollectiveCall call;
     call.kind = CollectiveKind::AllToAll;
     call.members = site_.members(Axis::Expert);
     call.type = ElementType::Int32;
-    call.data = out->data();
-    call.result = in->data();
+    call.data = out;
+    call.result = in;
     call.elements = experts;
     ExchangeStep step{call};
     const auto self = *this;
     step.before = [self, out] {
-      auto* counts = reinterpret_cast<std::int32_t*>(out->data());
+      auto* counts = reinterpret_cast<std::int32_t*>(out);
       for (std::int64_t rows : self.routing().rows_of_expert) *counts++ = static_cast<std::int32_t>(rows);
     };
     step.finish = [self, in, experts] {
       Routing& routed = self.routing();
-      const auto* counts = reinterpret_cast<const std::int32_t*>(in->data());
+      const auto* counts = reinterpret_cast<const std::int32_t*>(in);
       routed.arriving.assign(counts, counts + experts);
       routed.arriving_rows = std::accumulate(counts, counts + experts, std::int64_t{0});
       routed.gathered = routed.arriving;
@@ -125,24 +125,23 @@ class ExpertExchange {
 
   ExchangeStep count_gathered() const {
     const std::size_t experts = ep_ * own_experts_;
-    const Packed all = packed(etp_ * experts * sizeof(std::int32_t));
+    std::byte* all = site_.incoming(etp_ * experts * sizeof(std::int32_t));
     CollectiveCall call;
     call.kind = CollectiveKind::AllGather;
     call.members = site_.members(Axis::ExpertTensor);
     call.type = ElementType::Int32;
-    call.data = all->data();
+    call.data = all;
     call.elements = etp_ * experts;
     ExchangeStep step{call};
     const auto self = *this;
     const std::size_t own = call.members.place * experts;
     step.before = [self, all, own] {
       const Routing& routed = self.routing();
-      std::copy(routed.arriving.begin(), routed.arriving.end(),
-                reinterpret_cast<std::int32_t*>(all->data()) + own);
+      std::copy(routed.arriving.begin(), routed.arriving.end(), reinterpret_cast<std::int32_t*>(all) + own);
     };
     step.finish = [self, all, experts] {
       Routing& routed = self.routing();
-      const auto* counts = reinterpret_cast<const std::int32_t*>(all->data());
+      const auto* counts = reinterpret_cast<const std::int32_t*>(all);
       routed.gathered.assign(counts, counts + self.etp_ * experts);
       routed.rows = std::accumulate(routed.gathered.begin(), routed.gathered.end(), std::int64_t{0});
     };
@@ -154,16 +153,17 @@ class ExpertExchange {
     const auto parcels = std::make_shared<Parcels>();
     ExchangeStep step = exchange(parcels, Axis::ExpertTensor);
     const auto self = *this;
-    step.before = [self, parcels, to] {
+    std::vector<std::byte>& memory = site_.rows_laid_out();
+    step.before = [self, parcels, to, &memory] {
       const Routing& routed = self.routing();
       const std::size_t own = static_cast<std::size_t>(routed.arriving_rows) * self.a_row_;
-      parcels->memory.resize(self.etp_ * own);
+      memory.resize(self.etp_ * own);
       for (std::size_t peer = 0; peer < self.etp_; ++peer) {
         parcels->send[peer] = own;
         parcels->receive[peer] = self.bytes_of(routed.gathered, peer, self.ep_ * self.own_experts_);
-        if (own > 0) std::memcpy(parcels->memory.data() + peer * own, self.site_.data(0), own);
+        if (own > 0) std::memcpy(memory.data() + peer * own, self.site_.data(0), own);
       }
-      parcels->from = parcels->memory.data();
+      parcels->from = memory.data();
       parcels->to = self.output(to, routed.rows);
     };
     return step;
@@ -174,25 +174,26 @@ class ExpertExchange {
     const auto parcels = std::make_shared<Parcels>();
     ExchangeStep step = exchange(parcels, Axis::ExpertTensor);
     const auto self = *this;
-    step.before = [self, parcels] {
+    std::vector<std::byte>& memory = site_.rows_laid_out();
+    step.before = [self, parcels, &memory] {
       const Routing& routed = self.routing();
       const std::size_t own = static_cast<std::size_t>(routed.arriving_rows) * self.a_row_;
-      parcels->memory.resize(self.etp_ * own);
+      memory.resize(self.etp_ * own);
       for (std::size_t peer = 0; peer < self.etp_; ++peer) {
         parcels->send[peer] = self.bytes_of(routed.gathered, peer, self.ep_ * self.own_experts_);
         parcels->receive[peer] = own;
       }
       parcels->from = self.site_.data(0);
-      parcels->to = parcels->memory.data();
+      parcels->to = memory.data();
     };
-    step.finish = [self, parcels, to] {
+    step.finish = [self, to, &memory] {
       const Routing& routed = self.routing();
       const std::size_t own = static_cast<std::size_t>(routed.arriving_rows) * self.a_row_;
       std::byte* total = self.output(to, routed.arriving_rows);
       if (own == 0) return;
-      std::memcpy(total, parcels->memory.data(), own);
+      std::memcpy(total, memory.data(), own);
       for (std::size_t peer = 1; peer < self.etp_; ++peer)
-        combine(self.site_.type(), Reduction::Sum, total, parcels->memory.data() + peer * own, own);
+        combine(self.site_.type(), Reduction::Sum, total, memory.data() + peer * own, own);
     };
     return step;
   }

@@ -65,10 +65,10 @@ std::vector<ExchangeStep> gathered_sum(const ExchangeSite& site, std::vector<Run
   RankState& state = *site.state;
   std::int64_t count = 0;
   for (const Run& run : runs) count += run.range.size();
-  const Packed memory = packed(static_cast<std::size_t>(count) * sizeof(float));
-  ExchangeStep step{site.collective_call(ElementType::Float, memory->data(), static_cast<std::size_t>(count))};
+  std::byte* memory = site.outgoing(static_cast<std::size_t>(count) * sizeof(float));
+  ExchangeStep step{site.collective_call(ElementType::Float, memory, static_cast<std::size_t>(count))};
   const auto walk = [&state, memory, runs](bool pack) {
-    auto* at = reinterpret_cast<float*>(memory->data());
+    auto* at = reinterpret_cast<float*>(memory);
     for (const Run& run : runs) {
       float* gradients = state.gradients(run.bucket, run.range.begin);
       const std::size_t bytes = static_cast<std::size_t>(run.range.size()) * sizeof(float);

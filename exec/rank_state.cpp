@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "core/problem/problem.h"
 #include "exec/cpu/kernels/element.h"
@@ -10,6 +11,9 @@
 
 namespace tandem {
 namespace {
+
+// Elements of a parameter that are made at a time: few, since they lie beside the arena.
+constexpr std::int64_t initial_block = std::int64_t{1} << 16;
 
 std::vector<std::vector<ParameterShard>> bucket_shards(const RunSetup& setup, const ParameterLayout& layout,
                                                        RankId rank) {
@@ -103,6 +107,10 @@ std::size_t RankState::overflow_bytes() const {
   return bytes;
 }
 
+std::vector<std::byte>& RankState::staging(Lane lane, Staging use, std::size_t bytes) {
+  return staging_.try_emplace({lane, use, bytes}, bytes).first->second;
+}
+
 IndexRange RankState::own_range(const BucketLayout& bucket) const {
   if (bucket.shards == 1) return {0, bucket.elements};
   const bool hybrid = plan().mesh.size(Axis::Replica) > 1;
@@ -141,33 +149,39 @@ const std::vector<std::int32_t>& RankState::positions(Sequence sequence, std::ui
 }
 
 void RankState::initialize_parameters() {
-  const bool half = plan().spec.dtype != DType::Fp32;
-  std::vector<float> values;
   for (std::size_t b = 0; b < flow_.parameters.buckets.size(); ++b) {
-    const BucketLayout& bucket = flow_.parameters.buckets[b];
-    values.assign(static_cast<std::size_t>(bucket.elements), 0);
-    for (std::size_t p = 0; p < bucket.places.size(); ++p) {
-      const std::span<float> part(values.data() + bucket.places[p].offset,
-                                  static_cast<std::size_t>(bucket.places[p].count));
-      initialize(part, shards_[b][p], initial_rule(model(), shards_[b][p]), setup_.seed);
-    }
-    const IndexRange own = own_range(bucket);
-    const IndexRange held = bucket.gathered_for_use ? own : IndexRange{0, bucket.elements};
-    std::byte* weights = data(bucket_value(ValueKind::Weights, b));
-    if (half) {
-      auto* to = reinterpret_cast<cpu::Bf16*>(weights);
-      for (std::int64_t i = held.begin; i < held.end; ++i)
-        to[i - held.begin] = cpu::rounded<cpu::Bf16>(values[static_cast<std::size_t>(i)]);
-      std::memcpy(data(bucket_value(ValueKind::MasterWeights, b)), values.data() + own.begin,
-                  static_cast<std::size_t>(own.size()) * sizeof(float));
-    } else {
-      std::memcpy(weights, values.data() + held.begin, static_cast<std::size_t>(held.size()) * sizeof(float));
-    }
-    for (ValueKind kind : {ValueKind::ExpAvg, ValueKind::ExpAvgSq}) {
+    for (ValueKind kind :
+         {ValueKind::Weights, ValueKind::MasterWeights, ValueKind::ExpAvg, ValueKind::ExpAvgSq}) {
       if (!has_bucket_value(kind, b)) continue;
       const ValueId value = bucket_value(kind, b);
       std::memset(data(value), 0, static_cast<std::size_t>(flow_.values[value].size.value));
     }
+    for (std::size_t p = 0; p < shards_[b].size(); ++p) initialize_parameter(b, p);
+  }
+}
+
+void RankState::initialize_parameter(std::size_t b, std::size_t p) {
+  const BucketLayout& bucket = flow_.parameters.buckets[b];
+  const ParameterPlace& place = bucket.places[p];
+  const InitialRule rule = initial_rule(model(), shards_[b][p]);
+  const IndexRange own = own_range(bucket);
+  const IndexRange held = bucket.gathered_for_use ? own : IndexRange{0, bucket.elements};
+  const bool half = plan().spec.dtype != DType::Fp32;
+  std::byte* weights = data(bucket_value(ValueKind::Weights, b));
+  std::byte* masters = half ? data(bucket_value(ValueKind::MasterWeights, b)) : nullptr;
+  std::vector<float> values;
+  for (std::int64_t begin = 0; begin < place.count; begin += initial_block) {
+    const IndexRange block{place.offset + begin, place.offset + std::min(begin + initial_block, place.count)};
+    values.resize(static_cast<std::size_t>(block.size()));
+    initialize(values, shards_[b][p], rule, setup_.seed, begin);
+    const auto copy = [&](IndexRange there, auto* to) {
+      const std::int64_t end = std::min(block.end, there.end);
+      for (std::int64_t i = std::max(block.begin, there.begin); i < end; ++i)
+        to[i - there.begin] = cpu::rounded<std::remove_reference_t<decltype(*to)>>(
+            values[static_cast<std::size_t>(i - block.begin)]);
+    };
+    half ? copy(held, reinterpret_cast<cpu::Bf16*>(weights)) : copy(held, reinterpret_cast<float*>(weights));
+    if (half) copy(own, reinterpret_cast<float*>(masters));
   }
 }
 

@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "core/dataflow/arena.h"
@@ -35,6 +36,9 @@ struct Routing {
   std::int64_t arriving_rows = 0, rows = 0;  // sums of the two
 };
 
+// What an exchange needs memory beside the arena for; Rows: as many as routing brings.
+enum class Staging : std::uint8_t { Out, In, Rows };
+
 class RankState {
  public:
   RankState(const RunSetup&, RankId);
@@ -54,6 +58,9 @@ class RankState {
   std::byte* data(ValueId) const;
   std::byte* routed(ValueId, std::size_t bytes);
   std::size_t overflow_bytes() const;  // most that lay outside so far
+  // Where an exchange lays rows out anew: the same place for all exchanges of a lane that ask for as much,
+  // since they follow one another. Asked for before the first step.
+  std::vector<std::byte>& staging(Lane, Staging, std::size_t bytes);
 
   // One parameter of an operator in working precision, and its main gradient; `bucket` is the operand of the
   // task that reads or writes it. Null where the operator has none.
@@ -101,6 +108,7 @@ class RankState {
 
  private:
   void find_parameters();
+  void initialize_parameter(std::size_t bucket, std::size_t place);
   void prepare_routing();  // places for all, so that no task changes the map
   const RunSetup& setup_;
   RankId rank_;
@@ -111,6 +119,7 @@ class RankState {
   ArenaPlan arena_;
   std::byte* memory_ = nullptr;
   std::map<ValueId, std::vector<std::byte>> overflow_;
+  std::map<std::tuple<Lane, Staging, std::size_t>, std::vector<std::byte>> staging_;
   std::vector<std::vector<ParameterShard>> shards_;
   std::vector<std::vector<std::optional<std::int64_t>>> offsets_;  // by operator and parameter, in its bucket
   BatchShape batch_shape_;

@@ -12,6 +12,7 @@ void Event::finish(State state) {
 bool Event::wait() const {
   // Most waits are short or long: looking for a moment spares the short ones the price of sleeping and waking.
   constexpr Nanoseconds spin = 5'000;
+  if (Helped* helped = is_open() ? this->helped() : nullptr) helped->help_until(*this);
   State seen = state();
   if (seen == State::Unset) {
     for (const Nanoseconds end = now() + spin; seen == State::Unset && now() < end; seen = state())

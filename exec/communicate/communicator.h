@@ -49,7 +49,10 @@ class Communicator {
 };
 
 class Transport;
-// Over messages: one thread that owns the transport until stop(). It sleeps while nothing is open.
-std::unique_ptr<Communicator> communicate_over(Transport&, std::uint32_t lanes);
+// Over messages: a thread that owns the transport until stop(), and sleeps while nothing is open. Who waits for
+// an event that is set here does its work meanwhile, and looks for news so long before sleeping (`look`: long
+// where a waiting computation has its core to itself). Such waits must have ended when the communicator is
+// destroyed.
+std::unique_ptr<Communicator> communicate_over(Transport&, std::uint32_t lanes, Nanoseconds look = 0);
 
 }  // namespace tandem

@@ -1,5 +1,6 @@
-// The communication thread of a rank: takes what is enqueued, polls every lane in turn, sleeps when nothing
-// moves.
+// The communication of a rank: takes what is enqueued, polls every lane in turn, sleeps when nothing moves. One
+// thread at a time drives it: its own, or one that waits for it.
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <deque>
@@ -25,10 +26,10 @@ void abandon(const Enqueued& what) {
   if (what.done) what.done->abandon();
 }
 
-class HostCommunicator final : public Communicator {
+class HostCommunicator final : public Communicator, private Helped {
  public:
-  HostCommunicator(Transport& transport, std::uint32_t lanes)
-      : transport_(transport), lanes_(lanes), thread_([this] { run(); }) {}
+  HostCommunicator(Transport& transport, std::uint32_t lanes, Nanoseconds look)
+      : transport_(transport), look_(look), lanes_(lanes), thread_([this] { run(); }) {}
   ~HostCommunicator() override { stop(); }
 
   PreparedId prepare(CommunicationCall call) override {
@@ -37,6 +38,7 @@ class HostCommunicator final : public Communicator {
 
   void enqueue(Enqueued what) override {
     check(what.lane < lanes_.size(), "no such lane");
+    if (what.done) what.done->brought_by(this);
     Queued queued{std::move(what), operations_[what.call].get()};
     {
       const std::lock_guard lock(mutex_);
@@ -67,25 +69,63 @@ class HostCommunicator final : public Communicator {
 
  private:
   void run() {
-    try {
-      while (!stopping_) {
-        const std::uint32_t seen = transport_.signal().value();
-        bool moved = take_arrivals(), open = false;
-        for (std::deque<Queued>& lane : lanes_) {
-          while (!lane.empty() && advance(lane.front(), moved)) lane.pop_front();
-          open |= !lane.empty() && lane.front().runs;
-        }
-        if (moved) continue;
-        if (open)
-          transport_.wait(seen);
-        else
-          transport_.signal().wait(seen);
+    while (true) {
+      const std::uint32_t seen = transport_.signal().value();
+      Rest rest;
+      {
+        const std::lock_guard driver(drive_);
+        if (ended_) return;
+        const Pass pass = drive();
+        if (pass.moved) continue;
+        rest = rest_after(pass);
       }
-      end(nullptr, "it stopped before its communication was complete");
-    } catch (const std::exception& e) {
-      end(std::current_exception(), e.what());
+      transport_.signal().rest(seen, rest);
     }
   }
+
+  void help_until(const Event& event) override {
+    announce();
+    bool once_more = true;
+    while (once_more) {
+      const std::uint32_t seen = transport_.signal().value();
+      Rest rest;
+      {
+        const std::lock_guard driver(drive_);
+        once_more = event.is_open();
+        if (ended_) break;
+        const Pass pass = drive();
+        if (pass.moved || !once_more) continue;
+        rest = rest_after(pass);
+      }
+      if (!rest.yields) rest.look = std::max(rest.look, look_);
+      transport_.signal().rest(seen, rest, Signal::Sleeper::Guest);
+    }
+    dismiss();
+  }
+  void announce() override { transport_.signal().enter(); }
+  void dismiss() override { transport_.signal().leave(done_); }
+
+  // One turn of all lanes.
+  struct Pass {
+    bool moved = false, open = false;
+  };
+  Pass drive() {
+    const std::uint32_t seen = transport_.signal().value();
+    Pass pass;
+    try {
+      if (stopping_) return end(nullptr, "it stopped before its communication was complete");
+      pass.moved = take_arrivals();
+      for (std::deque<Queued>& lane : lanes_) {
+        while (!lane.empty() && advance(lane.front(), pass.moved)) lane.pop_front();
+        pass.open |= !lane.empty() && lane.front().runs;
+      }
+    } catch (const std::exception& e) {
+      return end(std::current_exception(), e.what());
+    }
+    done_ = pass.moved || pass.open ? seen - 1 : seen;
+    return pass;
+  }
+  Rest rest_after(const Pass& pass) { return pass.open ? transport_.rest() : Rest{}; }
 
   bool take_arrivals() {
     std::vector<Queued> arrivals;
@@ -134,7 +174,7 @@ class HostCommunicator final : public Communicator {
   }
 
   // Abandons what is unfinished; without a failure that is one, and nothing unfinished is an orderly end.
-  void end(std::exception_ptr failure, const char* reason) noexcept {
+  Pass end(std::exception_ptr failure, const char* reason) noexcept {
     std::vector<Queued> arrivals;
     {
       const std::lock_guard lock(mutex_);
@@ -149,12 +189,18 @@ class HostCommunicator final : public Communicator {
     for (const std::deque<Queued>& lane : lanes_)
       for (const Queued& queued : lane) abandon(queued.what);
     idle_.notify_all();
+    done_ = transport_.signal().value() - 1;  // a guest wakes the owner, who ends
+    return {.moved = true};
   }
 
   Transport& transport_;
+  const Nanoseconds look_;
   IndexedVector<PreparedId, std::unique_ptr<Operation>> operations_;  // of the enqueuing thread
-  std::vector<std::deque<Queued>> lanes_;                             // of the communication thread
   std::atomic<bool> stopping_{false};
+  std::atomic<std::uint32_t> done_{0};  // the signal's value up to which nothing is left to do
+
+  std::mutex drive_;  // of the transport, and of
+  std::vector<std::deque<Queued>> lanes_;
 
   mutable std::mutex mutex_;  // of what follows
   std::condition_variable idle_;
@@ -168,8 +214,8 @@ class HostCommunicator final : public Communicator {
 
 }  // namespace
 
-std::unique_ptr<Communicator> communicate_over(Transport& transport, std::uint32_t lanes) {
-  return std::make_unique<HostCommunicator>(transport, lanes);
+std::unique_ptr<Communicator> communicate_over(Transport& transport, std::uint32_t lanes, Nanoseconds look) {
+  return std::make_unique<HostCommunicator>(transport, lanes, look);
 }
 
 }  // namespace tandem

@@ -157,7 +157,7 @@ void complete(Transport& transport, Operation& operation) {
     const std::uint32_t seen = transport.signal().value();
     const Advance advance = operation.advance();
     if (advance == Advance::Done) return;
-    if (advance == Advance::Blocked) transport.wait(seen);
+    if (advance == Advance::Blocked) transport.signal().rest(seen, transport.rest());
   }
 }
 

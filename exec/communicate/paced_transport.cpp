@@ -64,18 +64,17 @@ class PacedTransport final : public Transport {
   }
 
   Signal& signal() override { return real_->signal(); }
-  void wait(std::uint32_t seen, Nanoseconds until) override {
-    bool all_held = true;
+  Rest rest() override {
+    Rest rest = real_->rest();
+    bool all_held = !messages_.empty();
     messages_.for_each([&](const PacedMessage& message) {
       if (message.note_done && message.data_done)
-        until = std::min(until, due(message));
+        rest.until = std::min(rest.until, due(message));
       else
         all_held = false;
     });
-    if (all_held && !messages_.empty())
-      signal().wait(seen, until);  // nothing that the real transport could do meanwhile
-    else
-      real_->wait(seen, until);
+    // Nothing that the real transport could do meanwhile.
+    return all_held ? Rest{.until = rest.until} : rest;
   }
   void give_up(std::string_view reason) noexcept override { real_->give_up(reason); }
 

@@ -8,7 +8,7 @@ void complete(Transport& transport, Request request) {
     const std::uint32_t seen = transport.signal().value();
     const Advance advance = transport.test(request);
     if (advance == Advance::Done) return;
-    if (advance == Advance::Blocked) transport.wait(seen);
+    if (advance == Advance::Blocked) transport.signal().rest(seen, transport.rest());
   }
 }
 

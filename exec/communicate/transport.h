@@ -38,9 +38,8 @@ class Transport {
 
   // Moves on whenever a request of this rank may have got further. Others may notify it, to end a wait.
   virtual Signal& signal() = 0;
-  // To be called when no request moves: sleeps until the signal leaves `seen`, its value before the requests
-  // were tested, or until the clock reads `until`. May return early.
-  virtual void wait(std::uint32_t seen, Nanoseconds until = never) = 0;
+  // How to wait when no request moved: on the signal's value of before the requests were tested.
+  virtual Rest rest() = 0;
 
   // This rank gives up: its buffers are left alone from now on, and where the transport can, the calls of all
   // other ranks throw BackendError with this reason. Later calls of this rank throw as well.

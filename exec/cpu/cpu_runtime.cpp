@@ -74,6 +74,7 @@ class LaneThread {
     if (options_.core >= 0) bind_thread(options_.core, options_.threads);
     cpu::set_team_threads(options_.threads);
     cpu::flush_denormals();
+    Announcement helps;  // for the next task
     std::unique_lock lock(mutex_);
     while (true) {
       changed_.wait(lock, [&] { return stop_ || !queue_.empty(); });
@@ -83,7 +84,11 @@ class LaneThread {
       busy_ = true;
       const bool broken = failure_ || stop_;
       lock.unlock();
-      const bool ran = !broken && carry_out(task);
+      const bool ran = !broken && carry_out(task, helps);
+      lock.lock();
+      // What this task lets start is begun by this thread then, not by one that would have to wake up for it.
+      helps = ran && !queue_.empty() ? announce_help(queue_.front()) : nullptr;
+      lock.unlock();
       if (task.done) ran ? task.done->set() : task.done->abandon();
       lock.lock();
       busy_ = false;
@@ -91,10 +96,25 @@ class LaneThread {
     }
   }
 
-  bool carry_out(const EnqueuedCompute& task) {
+  struct Dismiss {
+    void operator()(Helped* helped) const { helped->dismiss(); }
+  };
+  using Announcement = std::unique_ptr<Helped, Dismiss>;
+  // To who brings about what the task waits for; null where nobody does, or nothing is left to wait for.
+  static Announcement announce_help(const EnqueuedCompute& task) {
     for (const Event* event : task.after) {
-      if (!event->wait()) return fail(std::make_exception_ptr(BackendError("a task before this one failed")));
+      if (!event->is_open() || !event->helped()) continue;
+      event->helped()->announce();
+      return Announcement(event->helped());
     }
+    return nullptr;
+  }
+
+  bool carry_out(const EnqueuedCompute& task, Announcement& helps) {
+    bool all_set = true;
+    for (const Event* event : task.after) all_set = all_set && event->wait();
+    helps.reset();
+    if (!all_set) return fail(std::make_exception_ptr(BackendError("a task before this one failed")));
     try {
       const Nanoseconds start = now();
       actions_[task.call.value]();

@@ -89,7 +89,7 @@ class MpiTransport final : public Transport {
   }
 
   Signal& signal() override { return signal_; }
-  void wait(std::uint32_t seen, Nanoseconds until) override { patience_.wait(signal_, seen, until); }
+  Rest rest() override { return patience_.rest(); }
   void give_up(std::string_view reason) noexcept override {
     if (reason_.empty()) reason_ = reason;
   }

@@ -12,13 +12,14 @@ namespace tandem {
 class Patience {
  public:
   // Something moved.
-  void renew() { idle_naps_ = 0; }
-  // Ends early when the signal leaves `seen`, if asleep.
-  void wait(Signal& signal, std::uint32_t seen, Nanoseconds until);
+  void renew() { idle_naps_ = 0, yielded_ = never; }
+  // Nothing moved: how to wait.
+  Rest rest();
 
  private:
-  int naps_left_ = 0;  // before it looks whether the core is free again
-  int idle_naps_ = 0;  // since something moved
+  Nanoseconds yielded_ = never;  // when it last gave the core away, if nothing moved since
+  int naps_left_ = 0;            // before it looks whether the core is free again
+  int idle_naps_ = 0;            // since something moved
 };
 
 }  // namespace tandem

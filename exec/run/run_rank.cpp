@@ -13,6 +13,8 @@ namespace tandem {
 namespace {
 
 constexpr std::uint32_t clock_tag = 1;
+// Longer than ranks in step wait for one another; less than an operating system notices.
+constexpr Nanoseconds look_on_own_core = 2'000'000;
 
 class RankRun {
  public:
@@ -22,8 +24,8 @@ class RankRun {
         observer_(observer),
         control_(control),
         state_(setup, RankId(lanes.rank())),
-        device_(cpu_runtime({options.threads, options.core})),
-        communicator_(communicate_over(lanes, lane_count)) {
+        communicator_(communicate_over(lanes, lane_count, options.core >= 0 ? look_on_own_core : 0)),
+        device_(cpu_runtime({options.threads, options.core})) {
     state_.set_memory(device_->allocate(state_.arena_bytes()));
     options_.load ? options_.load(state_) : state_.initialize_parameters();
     program_ = std::make_unique<RankProgram>(state_, *device_, *communicator_, options_.exchanges);
@@ -32,6 +34,7 @@ class RankRun {
 
   ~RankRun() {
     if (options_.before_end) options_.before_end();
+    communicator_->stop();  // ends the waits of the device's lanes
   }
   RankRun(const RankRun&) = delete;
   RankRun& operator=(const RankRun&) = delete;
@@ -108,10 +111,10 @@ class RankRun {
   RankReport report_;
   std::vector<ClockSample> clocks_;
   RankState state_;
-  // Its events are used until the communicator and then the device have ended.
+  // Its events are used until the device, whose lanes help the communicator, and then that have ended.
   std::unique_ptr<RankProgram> program_;
-  std::unique_ptr<DeviceRuntime> device_;
   std::unique_ptr<Communicator> communicator_;
+  std::unique_ptr<DeviceRuntime> device_;
 };
 
 }  // namespace

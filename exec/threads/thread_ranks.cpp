@@ -72,11 +72,7 @@ class ThreadTransport final : public Transport {
   }
 
   Signal& signal() override { return own_.signal; }
-  void wait(std::uint32_t seen, Nanoseconds until) override {
-    for (const Nanoseconds end = now() + look_before_sleep; now() < end; __builtin_ia32_pause())
-      if (own_.signal.value() != seen) return;
-    own_.signal.wait(seen, until);
-  }
+  Rest rest() override { return {.look = look_before_sleep}; }
 
   void give_up(std::string_view reason) noexcept override {
     {

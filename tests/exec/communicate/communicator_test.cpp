@@ -2,6 +2,8 @@
 #include "exec/communicate/communicator.h"
 
 #include <array>
+#include <deque>
+#include <thread>
 
 #include "core/problem/problem.h"
 #include "exec/communicate/paced_transport.h"
@@ -13,11 +15,13 @@ namespace {
 // Two ranks; the test speaks for rank 0 through `communicator` and for rank 1 by messages on `peer`.
 class CommunicatorTest : public testing::Test {
  protected:
+  std::deque<Event> events;  // outlive the threads that set them
   ThreadRanks hub{2};
   std::unique_ptr<Transport> own = hub.transport(0), peer = hub.transport(1);
   std::unique_ptr<Communicator> communicator = communicate_over(*own, 3);
   std::array<std::byte, 4> buffer{}, buffer_2{};
 
+  Event& event() { return events.emplace_back(); }
   PreparedId receive(std::uint32_t tag, std::span<std::byte> data) {
     return communicator->prepare(ReceiveCall{1, tag, data});
   }
@@ -28,7 +32,7 @@ class CommunicatorTest : public testing::Test {
 };
 
 TEST_F(CommunicatorTest, SetsTheEventOnceTheMessageIsThere) {
-  Event done;
+  Event& done = event();
   communicator->enqueue({.call = receive(7, buffer), .done = &done});
   EXPECT_FALSE(done.is_set());
   peer_sends(7);
@@ -37,7 +41,7 @@ TEST_F(CommunicatorTest, SetsTheEventOnceTheMessageIsThere) {
 }
 
 TEST_F(CommunicatorTest, LetsALaneWaitWithoutBlockingAnother) {
-  Event waiting, done;
+  Event &waiting = event(), &done = event();
   communicator->enqueue({.call = receive(1, buffer), .lane = 0, .done = &waiting});
   communicator->enqueue({.call = receive(2, buffer_2), .lane = 1, .done = &done});
   peer_sends(2);
@@ -49,7 +53,7 @@ TEST_F(CommunicatorTest, LetsALaneWaitWithoutBlockingAnother) {
 
 TEST_F(CommunicatorTest, KeepsTheOrderOfALane) {
   std::vector<int> order;
-  Event ready, first, second;
+  Event &ready = event(), &first = event(), &second = event();
   communicator->enqueue({.call = receive(1, buffer),
                          .after = {&ready},
                          .done = &first,
@@ -67,7 +71,7 @@ TEST_F(CommunicatorTest, KeepsTheOrderOfALane) {
 }
 
 TEST_F(CommunicatorTest, StartsNothingBeforeAllEventsAreSet) {
-  Event one, two, done;
+  Event &one = event(), &two = event(), &done = event();
   bool started = false;
   communicator->enqueue({.call = receive(1, buffer), .after = {&one, &two}, .done = &done, .before = [&] {
                            started = two.is_set();
@@ -81,7 +85,7 @@ TEST_F(CommunicatorTest, StartsNothingBeforeAllEventsAreSet) {
 }
 
 TEST_F(CommunicatorTest, RecordsTheTimeFromReadyToComplete) {
-  Event ready, done;
+  Event &ready = event(), &done = event();
   CommunicationTimes times;
   communicator->enqueue({.call = receive(1, buffer), .after = {&ready}, .done = &done, .times = &times});
   const Nanoseconds set = now();
@@ -93,18 +97,48 @@ TEST_F(CommunicatorTest, RecordsTheTimeFromReadyToComplete) {
   EXPECT_LE(times.end, now());
 }
 
+TEST_F(CommunicatorTest, AThreadThatWaitsDoesTheWork) {
+  const PreparedId call = receive(1, buffer);
+  std::thread::id worked;
+  for (int i = 0; i < 1000 && worked != std::this_thread::get_id(); ++i) {
+    Event &ready = event(), &done = event();
+    communicator->enqueue({.call = call, .after = {&ready}, .done = &done, .before = [&] {
+                             worked = std::this_thread::get_id();
+                           }});
+    std::thread other([&] { peer_sends(1); });
+    done.helped()->announce();
+    ready.set();
+    EXPECT_TRUE(done.wait());
+    done.helped()->dismiss();
+    other.join();
+  }
+  EXPECT_EQ(worked, std::this_thread::get_id());
+}
+
+TEST_F(CommunicatorTest, GoesOnAfterAHelperHasLeft) {
+  Event &mine = event(), &other = event(), &ready = event();
+  communicator->enqueue({.call = receive(2, buffer_2), .lane = 1, .after = {&ready}, .done = &other});
+  communicator->enqueue({.call = receive(1, buffer), .done = &mine});
+  peer_sends(1);
+  EXPECT_TRUE(mine.wait());
+  ready.set();
+  peer_sends(2);
+  communicator->drain();  // without help
+  EXPECT_TRUE(other.is_set());
+}
+
 TEST_F(CommunicatorTest, UsesAPreparedCallAgain) {
   const PreparedId call = receive(1, buffer);
-  std::array<Event, 3> done;
-  for (Event& event : done) {
-    communicator->enqueue({.call = call, .done = &event});
+  for (int i = 0; i < 3; ++i) {
+    Event& done = event();
+    communicator->enqueue({.call = call, .done = &done});
     peer_sends(1);
-    EXPECT_TRUE(event.wait());
+    EXPECT_TRUE(done.wait());
   }
 }
 
 TEST_F(CommunicatorTest, DrainsAllLanes) {
-  Event done;
+  Event& done = event();
   communicator->enqueue({.call = receive(1, buffer), .lane = 2, .done = &done});
   std::thread other([&] { peer_sends(1); });
   communicator->drain();
@@ -113,7 +147,7 @@ TEST_F(CommunicatorTest, DrainsAllLanes) {
 }
 
 TEST_F(CommunicatorTest, AbandonsWhatIsOpenOrQueuedWhenStopped) {
-  Event open, queued, never_ready;
+  Event &open = event(), &queued = event(), &never_ready = event();
   communicator->enqueue({.call = receive(1, buffer), .done = &open});
   communicator->enqueue({.call = receive(2, buffer), .done = &queued});
   std::thread waiter([&] { EXPECT_FALSE(open.wait()); });
@@ -126,13 +160,13 @@ TEST_F(CommunicatorTest, AbandonsWhatIsOpenOrQueuedWhenStopped) {
 
 TEST_F(CommunicatorTest, AbandonsWhatComesAfterTheEnd) {
   communicator->stop();
-  Event late;
+  Event& late = event();
   communicator->enqueue({.call = receive(1, buffer), .done = &late});
   EXPECT_FALSE(late.wait());
 }
 
 TEST_F(CommunicatorTest, StopsInPeaceOnceAllIsDone) {
-  Event done;
+  Event& done = event();
   communicator->enqueue({.call = receive(1, buffer), .done = &done});
   peer_sends(1);
   done.wait();
@@ -144,7 +178,7 @@ TEST_F(CommunicatorTest, StopsInPeaceOnceAllIsDone) {
 }
 
 TEST_F(CommunicatorTest, SurfacesTheFailureOfAnotherRank) {
-  Event done, later;
+  Event &done = event(), &later = event();
   communicator->enqueue({.call = receive(1, buffer), .done = &done});
   peer->give_up("no memory");
   EXPECT_FALSE(done.wait());
@@ -155,7 +189,7 @@ TEST_F(CommunicatorTest, SurfacesTheFailureOfAnotherRank) {
 }
 
 TEST_F(CommunicatorTest, FailsWhenACallbackThrows) {
-  Event done;
+  Event& done = event();
   communicator->enqueue(
       {.call = receive(1, buffer), .done = &done, .before = [] { throw BackendError("lost"); }});
   EXPECT_FALSE(done.wait());
@@ -168,7 +202,7 @@ TEST_F(CommunicatorTest, FailsWhenACallbackThrows) {
 }
 
 TEST_F(CommunicatorTest, FailsWhenATaskThatItWaitsForIsAbandoned) {
-  Event task, done;
+  Event &task = event(), &done = event();
   communicator->enqueue({.call = receive(1, buffer), .after = {&task}, .done = &done});
   task.abandon();
   EXPECT_FALSE(done.wait());
@@ -178,10 +212,10 @@ TEST_F(CommunicatorTest, FailsWhenATaskThatItWaitsForIsAbandoned) {
 TEST(PacedCommunicator, LeavesTheRankFreeWhileMessagesTravel) {
   ThreadRanks hub(2);
   const Pace slow{Bandwidth(1e8), Seconds(5e-3)};
+  Event sent, received;
   const auto own = paced(hub.transport(0), slow), peer = paced(hub.transport(1), slow);
   const auto sender = communicate_over(*peer, 1), receiver = communicate_over(*own, 1);
   std::array<std::byte, 100> data{}, got{};
-  Event sent, received;
   const Nanoseconds start = now();
   receiver->enqueue({.call = receiver->prepare(ReceiveCall{1, 0, got}), .done = &received});
   sender->enqueue({.call = sender->prepare(SendCall{0, 0, data}), .done = &sent});

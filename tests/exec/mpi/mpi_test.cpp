@@ -57,9 +57,9 @@ TEST(MpiTransport, CanBePaced) {
 }
 
 TEST(MpiCommunicator, CarriesTwoLanesAtOnce) {
+  std::array<Event, 2> done;  // outlive the thread that sets them
   const auto communicator = communicate_over(*world, 2);
   std::array<std::vector<float>, 2> data;
-  std::array<Event, 2> done;
   for (std::uint32_t lane : {0u, 1u}) {
     data[lane].assign(100'003, 1);
     CollectiveCall call{.members = everyone(*world, lane)};

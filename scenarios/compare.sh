@@ -1,86 +1,101 @@
-#!/bin/sh
-# Predicts and runs plans of one model on this machine's cores, in turns, and says how far the two lie apart.
-# Calibration slices (C) and runs (R) alternate: C R C R ...; a plan's prediction is the median over its C, its
-# measurement the median of its R. Nothing of a run enters its prediction.
-# usage: scenarios/compare.sh [FOLDER-OF-PROGRAMS] [ROUNDS] [RESULT-FOLDER]
-set -eu
-here=$(cd "$(dirname "$0")" && pwd)
+#!/usr/bin/env bash
+# Predicts and runs plans of small models on two cores of this machine, in turns, and says how far the two lie apart.
+# usage: scenarios/compare.sh [FOLDER-OF-PROGRAMS] [ROUNDS] [RESULT-FOLDER] [PATTERN-OF-PLANS]
+#
+# Calibration (C) and run (R) of a plan alternate: C R C R ... Nothing of a run enters its prediction; the plan with
+# experts, whose rows nobody knows before they are routed, is calibrated from runs of another plan. A round in which
+# the reference product took 6 % longer or shorter before the run than after it does not count.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 bin=${1:-build/release/bin}
-rounds=${2:-3}
+rounds=${2:-5}
 out=${3:-compare-results}
+pattern=${4:-.}
 mkdir -p "$out"
-TANDEM_SCENARIOS=$here
-export TANDEM_SCENARIOS
+export TANDEM_SCENARIOS=$here
 
-cat > "$out/model.json" <<'JSON'
+cat >"$out/dense.json" <<'JSON'
 {"model_type":"gpt2","n_layer":6,"n_embd":512,"n_head":8,"n_positions":512,"vocab_size":8192,"resid_pdrop":0.0,
  "attn_pdrop":0.0,"embd_pdrop":0.0}
 JSON
+cat >"$out/experts.json" <<'JSON'
+{"model_type":"mixtral","num_hidden_layers":4,"hidden_size":512,"intermediate_size":1024,"num_attention_heads":8,
+ "num_key_value_heads":8,"vocab_size":8192,"max_position_embeddings":512,"num_local_experts":4,
+ "num_experts_per_tok":2,"tie_word_embeddings":false}
+JSON
 
-# A name, then flags.
-cat > "$out/plans" <<'PLANS'
-one-mbs1 --cluster cpu-core:1 --mbs 1
-one-mbs2 --cluster cpu-core:1 --mbs 2
-one-mbs4 --cluster cpu-core:1 --mbs 4
-one-recompute --cluster cpu-core:1 --mbs 2 --recompute-granularity full --recompute-method uniform --recompute-num-layers 1
-dp2-mbs1 --cluster cpu-core:2 --dp 2 --mbs 1
-dp2-mbs2 --cluster cpu-core:2 --dp 2 --mbs 2
-dp2-zero1 --cluster cpu-core:2 --dp 2 --mbs 1 --set zero_stage=1
-dp2-zero3 --cluster cpu-core:2 --dp 2 --mbs 1 --set zero_stage=3
-tp2-mbs1 --cluster cpu-core:2 --tp 2 --mbs 1
-tp2-mbs2 --cluster cpu-core:2 --tp 2 --mbs 2
-tp2-sp --cluster cpu-core:2 --tp 2 --mbs 2 --sequence-parallel
-pp2-mbs1 --cluster cpu-core:2 --pp 2 --mbs 1
-pp2-mbs2 --cluster cpu-core:2 --pp 2 --mbs 2
-pp2-gpipe --cluster cpu-core:2 --pp 2 --mbs 1 --set schedule=gpipe
-cp2 --cluster cpu-core:2 --cp 2 --mbs 1
+# Group, name, model, pace or -, flags. "own": a core for each rank; "shared": more ranks than cores.
+cat >"$out/plans" <<'PLANS'
+own one             dense - --mbs 1
+own one-mbs2        dense - --mbs 2
+own one-full        dense - --mbs 1 --recompute-granularity full --recompute-method uniform --recompute-num-layers 1
+own one-selective   dense - --mbs 2 --recompute-granularity selective
+own dp2             dense - --dp 2 --mbs 1
+own dp2-mbs2        dense - --dp 2 --mbs 2
+own dp2-zero1       dense - --dp 2 --mbs 1 --set zero_stage=1
+own dp2-zero2       dense - --dp 2 --mbs 1 --set zero_stage=2
+own dp2-zero3       dense - --dp 2 --mbs 1 --set zero_stage=3
+own tp2             dense - --tp 2 --mbs 1
+own tp2-sp          dense - --tp 2 --mbs 2 --sequence-parallel
+own cp2             dense - --cp 2 --mbs 1
+own pp2-gpipe       dense - --pp 2 --mbs 1 --set schedule=gpipe
+own pp2-1f1b        dense - --pp 2 --mbs 1
+own pp2-interleaved dense - --pp 2 --mbs 1 --set vpp=3
+own pp2-zb-h1       dense - --pp 2 --mbs 1 --set schedule=zb-h1
+own pp2-zb-v        dense - --pp 2 --mbs 1 --set schedule=zb-v
+own pp2-dualpipe    dense - --pp 2 --mbs 1 --set schedule=dualpipe
+own ep2             experts - --dp 2 --ep 2 --mbs 1
+shared dp4          dense - --dp 4 --mbs 1
+shared tp4          dense - --tp 4 --mbs 1
+shared pp4          dense - --pp 4 --mbs 1 --set num_layers_in_first_pipeline_stage=1
+shared dp2-tp2      dense - --dp 2 --tp 2 --mbs 1
+paced dp2-1GB       dense 1GB/s,20us --dp 2 --mbs 1
+paced dp2-200MB     dense 200MB/s,20us --dp 2 --mbs 1
+paced zero3-1GB     dense 1GB/s,20us --dp 2 --mbs 1 --set zero_stage=3
+paced tp2-1GB       dense 1GB/s,20us --tp 2 --mbs 1
+paced pp2-200MB     dense 200MB/s,20us --pp 2 --mbs 1
 PLANS
+grep -E "$pattern" "$out/plans" >"$out/chosen" || { echo "compare: no plan matches $pattern" >&2; exit 2; }
 
-common="--model $out/model.json --seq-length 256 --gbs 8 --set dtype=fp32 --make-vocab-size-divisible-by 8"
-round=1
-while [ "$round" -le "$rounds" ]; do
-  while read -r name flags; do
-    # shellcheck disable=SC2086
-    {
-      "$bin/tandem" calibrate $common $flags --threads-per-rank 1 --slices 3 --quiet -o "$out/$name-$round.toml" > /dev/null
-      "$bin/tandem" predict $common $flags --fidelity estimate --calibration "$out/$name-$round.toml" --json \
-        > "$out/$name-$round.predicted.json"
-      "$bin/tandem" run $common $flags --threads-per-rank 1 --bind-cores --steps 5 --warmup 2 --quiet --json \
-        -o "$out/$name-$round.tandem" > "$out/$name-$round.measured.json"
-    } < /dev/null || echo "compare: $name was left out in round $round" >&2
-  done < "$out/plans"
-  round=$((round + 1))
+ranks_of() {  # flags
+  local product=1 flag
+  for flag in dp tp pp cp; do
+    [[ " $* " =~ \ --$flag\ ([0-9]+)\  ]] && product=$((product * BASH_REMATCH[1]))
+  done
+  echo "$product"
+}
+
+measure() {  # file of the result, flags of the scenario and of the run
+  "$bin/tandem" run "${@:2}" --threads-per-rank 1 --steps 3 --warmup 1 --quiet --json -o "$1.tandem" >"$1.measured.json"
+}
+
+one_round() {  # file of the result, model, pace, flags
+  local file=$1 model=$2 pace=() scenario
+  [[ $3 == - ]] || pace=(--pace "$3")
+  shift 3
+  scenario=(--model "$out/$model.json" --cluster "cpu-core:$(ranks_of "$@")" --seq-length 256 --gbs 4
+            --set dtype=fp32 --make-vocab-size-divisible-by 8 "$@")
+  if [[ $model == experts ]]; then
+    local other=" ${scenario[*]} "
+    # shellcheck disable=SC2086  # flags are words
+    measure "$file.other" ${other/ --ep 2 / }
+    "$bin/tandem" calibrate --from "$file.other.tandem" -o "$file.toml" >/dev/null
+  else
+    "$bin/tandem" calibrate "${scenario[@]}" "${pace[@]}" --threads-per-rank 1 --slices 3 --quiet -o "$file.toml" >/dev/null
+  fi
+  "$bin/tandem" predict "${scenario[@]}" --fidelity estimate --calibration "$file.toml" --json >"$file.predicted.json"
+  measure "$file" "${scenario[@]}" "${pace[@]}"
+}
+
+total=$(($(wc -l <"$out/chosen") * rounds))
+done=0
+for ((round = 1; round <= rounds; ++round)); do
+  while read -r _ name model pace flags; do
+    done=$((done + 1))
+    [[ -t 2 ]] && printf '\r\033[Kcompare: %d of %d, %s' "$done" "$total" "$name" >&2
+    # shellcheck disable=SC2086  # flags are words
+    one_round "$out/$name-$round" "$model" "$pace" $flags </dev/null || echo "compare: $name failed in round $round" >&2
+  done <"$out/chosen"
 done
-
-python3 - "$out" <<'PYTHON'
-import json, os, statistics, sys
-
-out = sys.argv[1]
-
-def step_times(name, what):
-    times, round = [], 1
-    while os.path.exists(f"{out}/{name}-{round}.{what}.json"):
-        with open(f"{out}/{name}-{round}.{what}.json") as file:
-            text = file.read()
-        if text.strip():
-            times.append(json.loads(text)["step_time_s"])
-        round += 1
-    return times
-
-rows = []
-for line in open(f"{out}/plans"):
-    name = line.split()[0]
-    predicted, measured = step_times(name, "predicted"), step_times(name, "measured")
-    if predicted and measured:
-        rows.append((name, statistics.median(predicted), statistics.median(measured),
-                     (max(measured) - min(measured)) / statistics.median(measured)))
-print(f"{'plan':<16} {'predicted':>10} {'measured':>10} {'spread':>8} {'deviation':>10}")
-for name, p, m, spread in rows:
-    print(f"{name:<16} {p:>8.3f} s {m:>8.3f} s {100 * spread:>6.1f} % {100 * (p - m) / m:>+8.1f} %")
-deviations = [(p - m) / m for _, p, m, _ in rows]
-pairs = [(a, b) for i, a in enumerate(rows) for b in rows[:i]]
-tau = sum((1 if (a[1] - b[1]) * (a[2] - b[2]) > 0 else -1) for a, b in pairs) / max(1, len(pairs))
-if rows:
-    print(f"{len(rows)} plans: mean absolute {100 * statistics.mean(map(abs, deviations)):.1f} %, worst "
-          f"{100 * max(map(abs, deviations)):.1f} %, bias {100 * statistics.mean(deviations):+.1f} %, Kendall's tau {tau:.2f}")
-PYTHON
+[[ -t 2 ]] && printf '\r\033[K' >&2
+python3 "$here/compare_table.py" "$out" "$rounds"

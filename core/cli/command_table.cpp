@@ -105,8 +105,8 @@ const std::vector<CommandSpec>& commands() {
        "measure this machine, for predictions of runs on it",
        {"[SCENARIO.toml] [FLAGS] -o FILE.toml", "--from RUN.tandem -o FILE.toml"},
        "Times the computations of a scenario's step without its communication, as many ranks side by side as "
-       "the "
-       "cores carry, then each of its collectives and messages alone. Without a scenario, small models whose "
+       "the cores carry, then each of its collectives and messages alone. Without a scenario, small models "
+       "whose "
        "shapes "
        "others lie between. --from takes the medians of a measured run instead. The file is laid over the "
        "shipped "
@@ -115,6 +115,7 @@ const std::vector<CommandSpec>& commands() {
         {{"--from"}, "RECORD", "take what a record of tandem run holds; may be given several times", {}, true},
         {{"--threads-per-rank"}, "N", "cores a rank (default: all, divided among the ranks)"},
         {{"--slices"}, "N", "times that each computation is measured (default 5)"},
+        {{"--pace"}, "RATE,DELAY", "slow messages down to a wire, as 10GB/s,5us"},
         {{"--quiet", "-q"}, "", "no progress"}},
        true,
        1,

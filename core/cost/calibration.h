@@ -104,6 +104,7 @@ struct CoresRow {
   int count = 0;             // that the ranks of a machine share; 0: `threads` for each of its devices
   int threads = 1;           // of a rank's computation
   double communication = 1;  // share of a communication's time that is work of a core; a paced one only waits
+  double jitter = 0;         // relative standard deviation of a computation's time, which makes ranks wait
   Provenance from;
 };
 

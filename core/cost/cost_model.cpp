@@ -204,7 +204,7 @@ std::optional<SharedCores> CostModel::shared_cores(DeviceId device) const {
   if (row == nullptr) return std::nullopt;
   const int own = row->threads * state_->cluster.type(state_->cluster[device].node).devices;
   return SharedCores{static_cast<double>(row->count > 0 ? row->count : own), static_cast<double>(row->threads),
-                     row->communication};
+                     row->communication, row->jitter};
 }
 
 double CostModel::straggler_factor() const {

@@ -33,6 +33,7 @@ struct SharedCores {
   double cores = 1;          // of the machine
   double threads = 1;        // that a rank's computation keeps busy
   double communication = 1;  // core that communication keeps busy while it goes on
+  double jitter = 0;         // relative standard deviation of a computation's duration
 };
 
 // Fitted constants and where they come from; read from scenarios/calibrations (core/cost/calibration.h).

@@ -120,6 +120,7 @@ CoresRow read_cores_row(RowReader& row) {
   row.read("count", out.count, 1, 1 << 20);
   row.read("threads", out.threads, 1, 1 << 20);
   row.read("communication", out.communication, 0, 1);
+  row.read("jitter", out.jitter, 0, 1);
   return out;
 }
 
@@ -128,8 +129,8 @@ std::string to_toml(const std::vector<CoresRow>& cores, const std::vector<Profil
   for (const CoresRow& row : cores) {
     text += fmt::format("[[cores]]\ndevice = {}\n", quoted(row.device));
     if (row.count > 0) text += fmt::format("count = {}\n", row.count);
-    text += fmt::format("threads = {}\ncommunication = {}\nsource = {}\n\n", row.threads, row.communication,
-                        quoted(row.from.source));
+    text += fmt::format("threads = {}\ncommunication = {:.3g}\njitter = {:.3g}\nsource = {}\n\n", row.threads,
+                        row.communication, row.jitter, quoted(row.from.source));
   }
   for (const ProfileRow& row : profile) {
     text += fmt::format("[[profile]]\ndevice = {}\n{}times = [\n", quoted(row.device), kind_to_toml(row.kind));

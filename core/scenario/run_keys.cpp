@@ -37,11 +37,13 @@ Key tokens_total() {
 }
 
 Key jitter() {
-  Key key{
-      .name = "jitter",
-      .kind = KeyKind::Real,
-      .unit = "share",
-      .help = "relative standard deviation of each computation's duration, drawn with the seed (default 0)"};
+  Key key{.name = "jitter",
+          .kind = KeyKind::Real,
+          .unit = "share",
+          .help =
+              "relative standard deviation of each computation's duration, drawn with the seed (default 0; on "
+              "calibrated "
+              "cores what was measured there)"};
   key.set = [](Scenario& scenario, const KeyValue& value) -> std::string {
     const auto number = number_in(value);
     if (!number || *number < 0 || *number > 1) return "a share from 0 to 1 is wanted, as in 0.03";

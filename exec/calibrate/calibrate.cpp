@@ -20,8 +20,6 @@
 namespace tandem {
 namespace {
 
-constexpr int communication_repeats = 15;
-
 int machine_cores() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
 
 class Calibrator {
@@ -30,6 +28,12 @@ class Calibrator {
       : run_(run), progress_(run.surroundings.messages_are_terminal && !run.arguments.has("--quiet")) {
     slices_ = static_cast<int>(run.arguments.number("--slices", 1, 1000).value_or(5));
     threads_ = static_cast<int>(run.arguments.number("--threads-per-rank", 1, machine_cores()).value_or(0));
+    if (const std::string pace = run.arguments.value("--pace"); !pace.empty()) {
+      communication_.pace = parse_pace(pace);
+      if (!communication_.pace)
+        refuse({}, fmt::format("--pace {}: a bandwidth and a delay are wanted", pace), "as 10GB/s,5us");
+      if (!has_scenario()) refuse({}, "--pace needs a scenario", "name the one that will run at this pace");
+    }
   }
 
   int calibrate() {
@@ -50,7 +54,7 @@ class Calibrator {
     share_cores(prepared.plan.mesh.ranks());
     const TaskGraph graph = lower(prepared.model, prepared.plan);
     if (!computations(scenario.model, prepared.model, prepared.plan, graph, 0, 0.9)) return false;
-    measure_communication(graph, device_, communication_repeats, profile_);
+    communication_share_ = measure_communication(graph, device_, communication_, profile_);
     return true;
   }
 
@@ -75,7 +79,7 @@ class Calibrator {
     for (const Bytes size : swept_sizes()) {
       if (!show("messages", 0.9)) return false;
       profile_.add(device_, {.work = MeasuredWork::Message}, shape_of(size),
-                   message_time(size, communication_repeats));
+                   message_time(size, communication_));
       for (const std::size_t members : groups)
         for (int k = 0; k <= static_cast<int>(CollectiveKind::Shift); ++k)
           collectives(CollectiveKind(k), members, size);
@@ -88,7 +92,7 @@ class Calibrator {
       if (carried_by(kind, other) == other) algorithms.push_back(other);
     for (const Algorithm algorithm : algorithms)
       profile_.add(device_, kind_of(Collective{.kind = kind, .size = size}, algorithm, members), shape_of(size),
-                   collective_time(kind, algorithm, members, size, communication_repeats));
+                   collective_time(kind, algorithm, members, size, communication_));
   }
 
   bool computations(const ModelSpec& spec, const ModelGraph& model, const Plan& plan, const TaskGraph& graph,
@@ -108,6 +112,7 @@ class Calibrator {
         profile_);
     rejected_ += result.rejected;
     reference_ = result.reference;
+    jitter_ = std::max(jitter_, result.jitter);
     return !result.stopped;
   }
 
@@ -127,15 +132,19 @@ class Calibrator {
     std::tm date{};
     gmtime_r(&now, &date);
     return fmt::format(
-        "tandem calibrate {:04}-{:02}-{:02}: {} cores, {} ranks of {} threads side by side, medians of {} "
-        "slices ({} "
-        "disturbed ones left out), reference product at {}",
+        "tandem calibrate {:04}-{:02}-{:02}: {} cores, {} ranks of {} threads side by side, means of {} "
+        "slices ({} disturbed ones left out), jitter {:.1f} %, reference product at {}",
         date.tm_year + 1900, date.tm_mon + 1, date.tm_mday, machine_cores(), at_once_, threads_, slices_,
-        rejected_, text(reference_));
+        rejected_, 100 * jitter_, text(reference_));
   }
 
   void write() {
-    CoresRow cores{.device = device_, .count = machine_cores(), .threads = threads_, .from = {}};
+    CoresRow cores{.device = device_,
+                   .count = machine_cores(),
+                   .threads = threads_,
+                   .communication = communication_share_,
+                   .jitter = jitter_,
+                   .from = {}};
     cores.from.source = source();
     const std::vector<ProfileRow> rows = profile_.rows(source());
     const std::string file = run_.arguments.value("--output");
@@ -151,6 +160,8 @@ class Calibrator {
   int slices_ = 5, threads_ = 0, rejected_ = 0;
   std::size_t at_once_ = 1;
   ComputeRate reference_;
+  CommunicationOptions communication_;
+  double communication_share_ = 1, jitter_ = 0;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <numbers>
 #include <thread>
 
 #include "exec/calibrate/reference.h"
@@ -82,29 +83,62 @@ class Slices {
       if (progress && !progress(static_cast<double>(kept()) / options_.slices)) return false;
       references_.push_back(reference_.time());
       run_all();
+      Seconds total;
       for (std::size_t r = 0; r < ranks_.size(); ++r)
-        for (std::uint32_t t = 0; t < times_[r].size(); ++t) times_[r][t].push_back(ranks_[r]->time(t));
+        for (std::uint32_t t = 0; t < times_[r].size(); ++t) {
+          times_[r][t].push_back(ranks_[r]->time(t));
+          total += times_[r][t].back();
+        }
+      totals_.push_back(total);
     }
     return true;
   }
 
   void add_to(ProfileBuilder& profile, const TaskGraph& graph) const {
-    const std::vector<bool> good = undisturbed();
+    const std::vector<std::size_t> good = undisturbed();
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
       for (std::uint32_t t = 0; t < times_[r].size(); ++t) {
         const auto* work = std::get_if<Compute>(&graph.works[ranks_[r]->program().tasks[t].work]);
         if (work == nullptr) continue;
-        std::vector<Seconds> chosen;
-        for (std::size_t s = 0; s < good.size(); ++s)
-          if (good[s]) chosen.push_back(times_[r][t][s]);
-        profile.add(options_.device, kind_of(*work), shape_of(*work), median(std::move(chosen)));
+        profile.add(options_.device, kind_of(*work), shape_of(*work), mean_time(r, t, good));
       }
     }
   }
-  std::size_t kept() const {
-    const std::vector<bool> good = undisturbed();
-    return static_cast<std::size_t>(std::count(good.begin(), good.end(), true));
+
+  // Of one computation, such that independent draws for each would let ranks drift apart between two meetings
+  // as far as they did. What slows all ranks of a slice down alike is not part of it.
+  double jitter(const TaskGraph& graph) const {
+    const std::vector<std::size_t> good = undisturbed();
+    double apart = 0, of_one = 0;
+    for (const std::size_t s : good) {
+      Seconds all, usual;
+      for (std::size_t r = 0; r < ranks_.size(); ++r)
+        for (std::uint32_t t = 0; t < times_[r].size(); ++t)
+          all += times_[r][t][s], usual += mean_time(r, t, good);
+      const double common = all / usual;
+      for (std::size_t r = 0; r < ranks_.size(); ++r) {
+        Seconds drift;
+        double squares = 0;
+        const auto meet = [&] {
+          apart += std::abs(drift.value);
+          of_one += std::sqrt(squares);
+          drift = Seconds(), squares = 0;
+        };
+        for (std::uint32_t t = 0; t < times_[r].size(); ++t) {
+          if (waits_for_others(ranks_[r]->program(), graph, t)) meet();
+          const Seconds expected = common * mean_time(r, t, good);
+          drift += times_[r][t][s] - expected;
+          squares += expected.value * expected.value;
+        }
+        meet();
+      }
+    }
+    if (ranks_.size() < 2 || good.size() < 2 || of_one == 0) return 0;
+    // E |x| = sqrt(2 / pi) sigma of a normal x; n slices lie nearer to their own mean, by sqrt(1 - 1 / n).
+    const double n = static_cast<double>(good.size());
+    return apart / of_one * std::sqrt(std::numbers::pi / 2) / std::sqrt(1 - 1 / n);
   }
+  std::size_t kept() const { return undisturbed().size(); }
   std::size_t slices() const { return references_.size(); }
   ComputeRate reference() const { return reference_.flops() / median(references_); }
 
@@ -114,21 +148,37 @@ class Slices {
     for (const auto& rank : ranks_) threads.emplace_back([&rank] { rank->run(); });
     for (std::thread& thread : threads) thread.join();
   }
-  // By slice. The median itself is among them.
-  std::vector<bool> undisturbed() const {
-    std::vector<bool> good;
+  // Slices in which neither the reference nor the slice was far from its median; all, if none is left.
+  std::vector<std::size_t> undisturbed() const {
+    std::vector<std::size_t> good, all;
     if (references_.empty()) return good;
-    const Seconds middle = median(references_);
-    for (const Seconds time : references_) good.push_back(std::abs(time / middle - 1) <= most_disturbance);
-    if (std::none_of(good.begin(), good.end(), [](bool g) { return g; })) good.assign(good.size(), true);
-    return good;
+    const Seconds reference = median(references_), middle = median(totals_);
+    const auto near = [](Seconds time, Seconds usual) {
+      return std::abs(time / usual - 1) <= most_disturbance;
+    };
+    for (std::size_t s = 0; s < references_.size(); ++s) {
+      all.push_back(s);
+      if (near(references_[s], reference) && near(totals_[s], middle)) good.push_back(s);
+    }
+    return good.empty() ? all : good;
+  }
+  Seconds mean_time(std::size_t rank, std::uint32_t task, const std::vector<std::size_t>& slices) const {
+    Seconds sum;
+    for (const std::size_t s : slices) sum += times_[rank][task][s];
+    return sum / static_cast<double>(slices.size());
+  }
+  // Whether the computation starts after a communication.
+  static bool waits_for_others(const Program& program, const TaskGraph& graph, std::uint32_t task) {
+    return std::ranges::any_of(program.waits_for(task), [&](std::uint32_t earlier) {
+      return !std::holds_alternative<Compute>(graph.works[program.tasks[earlier].work]);
+    });
   }
 
   const ComputationOptions& options_;
   ReferenceProduct reference_;
   std::vector<std::unique_ptr<ComputingRank>> ranks_;
   std::vector<std::vector<std::vector<Seconds>>> times_;  // by rank, task, slice
-  std::vector<Seconds> references_;
+  std::vector<Seconds> references_, totals_;              // by slice
 };
 
 // The first rank of each program.
@@ -173,6 +223,7 @@ ComputationResult measure_computation(const RunSetup& setup, const ComputationOp
     result.slices += static_cast<int>(slices.slices());
     result.rejected += static_cast<int>(slices.slices() - slices.kept());
     result.reference = slices.reference();
+    result.jitter = std::max(result.jitter, slices.jitter(setup.graph));
   }
   return result;
 }

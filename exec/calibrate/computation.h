@@ -20,12 +20,15 @@ struct ComputationOptions {
 struct ComputationResult {
   int slices = 0, rejected = 0;
   ComputeRate reference;  // of a product that was timed before each slice
+  double jitter = 0;      // relative standard deviation of one computation's time among ranks and slices
   bool stopped = false;
 };
 
 // Each program of the graph on a rank of its own, `at_once` of them together. A slice beside which the
-// reference product took 6 % longer or shorter than its median is measured again. Medians go into the profile.
-// Values of other ranks are zeros, so that routed experts would get no rows: InputError for models with such.
+// reference product took 6 % longer or shorter than its median, or which did so itself, is measured again.
+// Means over slices go into the profile: a step is a sum, and medians would leave out what only some tasks
+// suffer. Values of other ranks are zeros, so that routed experts would get no rows: InputError for models with
+// such.
 ComputationResult measure_computation(const RunSetup&, const ComputationOptions&, ProfileBuilder&);
 
 }  // namespace tandem

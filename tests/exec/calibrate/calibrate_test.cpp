@@ -73,7 +73,7 @@ TEST(Computation, StopsWhenProgressSaysSo) {
 TEST(Communication, IsMeasuredForEveryCollectiveAndMessage) {
   const Tiny tiny(testing::tiny_gpt(), "tp=2 pp=2 dp=2");
   ProfileBuilder profile;
-  measure_communication(tiny.graph, "cpu-core", 1, profile);
+  EXPECT_EQ(measure_communication(tiny.graph, "cpu-core", {.repeats = 1}, profile), 1);
   std::set<MeasuredWork> works;
   for (const ProfileRow& row : profile.rows("a test")) {
     works.insert(row.kind.work);
@@ -85,10 +85,10 @@ TEST(Communication, IsMeasuredForEveryCollectiveAndMessage) {
 TEST(Communication, OfAllKindsAndAlgorithmsEnds) {
   for (int kind = 0; kind <= static_cast<int>(CollectiveKind::Shift); ++kind)
     for (const Algorithm algorithm : {Algorithm::Ring, Algorithm::Tree, Algorithm::HalvingDoubling})
-      EXPECT_GT(
-          collective_time(CollectiveKind(kind), carried_by(CollectiveKind(kind), algorithm), 3, Bytes(100), 1)
-              .value,
-          0);
+      EXPECT_GT(collective_time(CollectiveKind(kind), carried_by(CollectiveKind(kind), algorithm), 3,
+                                Bytes(100), {.repeats = 1})
+                    .value,
+                0);
 }
 
 TEST(Sweep, CanBeExecuted) {

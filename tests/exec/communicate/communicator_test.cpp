@@ -147,7 +147,7 @@ TEST_F(CommunicatorTest, DrainsAllLanes) {
 }
 
 TEST_F(CommunicatorTest, AbandonsWhatIsOpenOrQueuedWhenStopped) {
-  Event &open = event(), &queued = event(), &never_ready = event();
+  Event &open = event(), &queued = event();
   communicator->enqueue({.call = receive(1, buffer), .done = &open});
   communicator->enqueue({.call = receive(2, buffer), .done = &queued});
   std::thread waiter([&] { EXPECT_FALSE(open.wait()); });

@@ -115,6 +115,7 @@ std::string comparison_json(const Comparison& comparison, const std::string& fil
   result["same"] = json(comparison.same);
   add_times(comparison, result);
   result["memory"]["peak_bytes"] = json(comparison.memory.total);
+  result["memory"]["resident_bytes"] = json(comparison.memory.resident);
   for (std::size_t i = 0; i < comparison.memory.classes.size(); ++i)
     result["memory"][std::string(name(static_cast<BufferClass>(i)))] = json(comparison.memory.classes[i]);
   result["losses"] = {{"steps", comparison.losses.steps},

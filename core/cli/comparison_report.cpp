@@ -273,6 +273,10 @@ class Writer {
     }
     rows.push_back({"peak"});
     add(rows.back(), c_.memory.total);
+    if (c_.memory.resident.a.steps > 0 || c_.memory.resident.b.steps > 0) {
+      rows.push_back({"process, resident"});
+      add(rows.back(), c_.memory.resident);
+    }
     title("memory", " of the rank that holds most, at its peak");
     out_.add(table(rows, right));
     out_.line();

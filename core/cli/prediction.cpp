@@ -9,9 +9,9 @@
 #include "core/cli/bottleneck.h"
 #include "core/cli/describe.h"
 #include "core/cli/digest.h"
+#include "core/cli/resident_memory.h"
 #include "core/cli/summary.h"
 #include "core/cost/calibration.h"
-#include "core/dataflow/arena.h"
 #include "core/estimate/estimate.h"
 #include "core/estimate/make_record.h"
 #include "core/lower/lower.h"
@@ -48,20 +48,6 @@ auto placed(const Where& where, Make make) {
   }
 }
 
-// The executor of CPU ranks keeps its values in one arena: on cores, buffers are those values, and what is
-// needed is known exactly. Nothing on other devices.
-std::optional<Bytes> arena_on_cores(const Prepared& prepared, const CostModel& costs, TaskGraph& graph) {
-  if (!costs.shared_cores(DeviceId(0)) || !has_data_flow(prepared.model, prepared.plan)) return std::nullopt;
-  std::size_t largest = 0;
-  for (std::uint32_t stage = 0; stage < graph.programs.size(); ++stage) {
-    Program& program = graph.programs[ProgramId(stage)];
-    const DataFlow flow = bind_values(prepared.model, prepared.plan, graph, stage);
-    largest = std::max(largest, plan_arena(flow, program).size);
-    program.buffers = exact_buffers(flow, program);
-  }
-  return Bytes(static_cast<double>(largest));
-}
-
 }  // namespace
 
 Prepared prepare(const Scenario& scenario) {
@@ -96,7 +82,7 @@ std::optional<RunRecord> predict(const Scenario& scenario, const std::string& sc
   if (host_per_step.value == 0) host_per_step = costs.host_per_step();
   if (!go_on("lowering", 0)) return std::nullopt;
   TaskGraph graph = lower(prepared.model, prepared.plan);
-  const std::optional<Bytes> arena = arena_on_cores(prepared, costs, graph);
+  const std::optional<ResidentMemory> resident = resident_on_cores(prepared, costs, graph);
   // Without a word in the scenario, computations spread as much as those that were calibrated.
   const std::optional<SharedCores> cores = costs.shared_cores(DeviceId(0));
   const double jitter = scenario.simulation.jitter > 0 || !cores ? scenario.simulation.jitter : cores->jitter;
@@ -129,7 +115,12 @@ std::optional<RunRecord> predict(const Scenario& scenario, const std::string& sc
   RunRecord record = make_record(graph, playback, prepared.cluster, costs, std::move(header),
                                  options.texts ? RecordTexts::All : RecordTexts::None);
   summarise({scenario, prepared, graph, costs, playback}, record);
-  if (arena) record.summary["arena_gib"] = arena->value / (1024.0 * 1024.0 * 1024.0);
+  if (resident) {
+    const double gib = gibibytes(1).value;
+    record.summary["arena_gib"] = resident->arena.value / gib;
+    record.summary["resident_gib"] = resident->threads.value / gib;
+    record.summary["resident_mpi_gib"] = resident->process.value / gib;
+  }
   return record;
 }
 

@@ -121,6 +121,20 @@ void write_verdict(const Summary& summary, Output& out) {
            fmt::format(" ({} of {})", gib(*used), gib(*limit)));
 }
 
+// What the machine holds where ranks run on its cores.
+void write_resident(const Summary& summary, Output& out) {
+  const auto bytes = [](double amount) { return text(gibibytes(amount)); };
+  const auto resident = summary["resident_gib"], alone = summary["resident_mpi_gib"];
+  const auto processes = summary["processes"];
+  if (!resident) return;
+  std::string line = fmt::format("  resident {}", bytes(*resident));
+  if (alone && summary["devices"].value_or(1) > 1)
+    line += fmt::format(" with all ranks in one process, {} with one in each (--mpi)", bytes(*alone));
+  else if (processes && *processes > 1)
+    line += fmt::format(" in the largest of {:.0f} processes", *processes);
+  out.line(line);
+}
+
 void write_worst_memory(const RunRecord& record, const Summary& summary, Output& out) {
   const std::vector<StageMemory> stages = memory_of(record);
   if (stages.empty()) return;
@@ -141,6 +155,7 @@ void write_worst_memory(const RunRecord& record, const Summary& summary, Output&
     rows.push_back({"context, libraries", gib(*beside), bar(*beside * gibibytes(1).value / whole, 40)});
   out.add(table(rows, {false, true, false}));
   write_verdict(summary, out);
+  write_resident(summary, out);
   out.line();
 }
 
@@ -261,6 +276,7 @@ void write_memory(const RunRecord& record, Output& out) {
   }
   out.add(table(rows, right));
   write_verdict(Summary{record.summary}, out);
+  write_resident(Summary{record.summary}, out);
   out.line();
 }
 

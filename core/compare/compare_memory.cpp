@@ -35,6 +35,20 @@ Peaks peaks_of(const RunRecord& record) {
   return peaks;
 }
 
+bool runs_processes(const RunRecord& record) {
+  const auto found = record.summary.find("processes");
+  return found != record.summary.end() && found->second > 1;
+}
+
+// A prediction knows it for ranks that share a process and for those that do not.
+Sampled<Bytes> resident(const RunRecord& record, bool processes) {
+  auto found = record.summary.end();
+  if (processes) found = record.summary.find("resident_mpi_gib");
+  if (found == record.summary.end()) found = record.summary.find("resident_gib");
+  if (found == record.summary.end()) return {};
+  return {gibibytes(found->second), {}, 1};
+}
+
 Sampled<Bytes> known(bool is_known, Bytes size) {
   return is_known ? Sampled<Bytes>{size, {}, 1} : Sampled<Bytes>();
 }
@@ -44,6 +58,8 @@ Sampled<Bytes> known(bool is_known, Bytes size) {
 void compare_memory(const RunRecord& a, const RunRecord& b, Comparison& result) {
   const Peaks peaks_a = peaks_of(a), peaks_b = peaks_of(b);
   result.memory.total = {known(peaks_a.known, peaks_a.all.total), known(peaks_b.known, peaks_b.all.total)};
+  const bool processes = runs_processes(a) || runs_processes(b);
+  result.memory.resident = {resident(a, processes), resident(b, processes)};
   for (std::size_t i = 0; i < result.memory.classes.size(); ++i)
     result.memory.classes[i] = {known(peaks_a.known, peaks_a.all.classes[i]),
                                 known(peaks_b.known, peaks_b.all.classes[i])};

@@ -102,7 +102,8 @@ struct AxisTime {
 };
 
 struct MemoryPeak {
-  Compared<Bytes> total;  // of the rank that holds most, at its peak
+  Compared<Bytes> total;     // of the rank that holds most, at its peak
+  Compared<Bytes> resident;  // of the largest process of ranks on cores, with all that it holds
   std::array<Compared<Bytes>, static_cast<std::size_t>(BufferClass::Count)> classes{};  // at that moment
 };
 

@@ -5,11 +5,11 @@
 
 namespace tandem {
 
-Conductor::Conductor(const RunCase& run, Calls calls, bool terminal)
+Conductor::Conductor(const RunCase& run, std::size_t processes, Calls calls, bool terminal)
     : run_(run),
       calls_(std::move(calls)),
       recorder_(run),
-      totals_(run, recorder_.head()),
+      totals_(run, processes, recorder_.head()),
       lines_(!run.options.quiet, terminal) {}
 
 AfterStep Conductor::step_done(const std::vector<RankReport>& ranks) {

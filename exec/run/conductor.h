@@ -17,7 +17,8 @@ class Conductor : public RunObserver {
     std::function<bool()> interrupted;
     std::function<void(std::int64_t steps_done)> publish = {};  // empty: no checkpoints
   };
-  Conductor(const RunCase& run, Calls calls, bool terminal);
+  // `processes`: over which the ranks are spread.
+  Conductor(const RunCase& run, std::size_t processes, Calls calls, bool terminal);
 
   AfterStep step_done(const std::vector<RankReport>& by_rank) override;
   void checkpoint_written(std::int64_t steps_done) override { calls_.publish(steps_done); }

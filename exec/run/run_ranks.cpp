@@ -40,7 +40,7 @@ class Ranks {
   int as_threads() {
     check_machine(run_.ranks());
     heartbeat_.emplace(watched_by_, 0, static_cast<std::uint32_t>(run_.ranks()), machine_name());
-    Conductor conductor(run_, calls(), context_.surroundings.messages_are_terminal);
+    Conductor conductor(run_, 1, calls(), context_.surroundings.messages_are_terminal);
     conductor.note("ranks", fmt::format("{} threads of one process, {} computing for each", run_.ranks(),
                                         threads(run_.ranks())));
     try {
@@ -96,7 +96,7 @@ class Ranks {
     }
     check_machine(place.ranks);
     std::optional<Conductor> conductor;
-    if (mpi.rank() == 0) conductor.emplace(run_, calls(), false);
+    if (mpi.rank() == 0) conductor.emplace(run_, run_.ranks(), calls(), false);
     if (conductor)
       conductor->note("ranks", fmt::format("{} processes of MPI on {} machines, {} threads computing for each",
                                            run_.ranks(), place.machines, threads(place.ranks)));

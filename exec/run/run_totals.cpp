@@ -41,7 +41,8 @@ void scale(Breakdown& parts, double factor) {
 
 }  // namespace
 
-RunTotals::RunTotals(const RunCase& run, RunRecord head) : run_(run), head_(std::move(head)), alone_(head_) {
+RunTotals::RunTotals(const RunCase& run, std::size_t processes, RunRecord head)
+    : run_(run), processes_(processes), head_(std::move(head)), alone_(head_) {
   alone_.warmup_steps = 0;
   for (RecordTask& task : alone_.tasks) task.label = task.detail = {};
 }
@@ -110,6 +111,7 @@ RunRecord RunTotals::result() const {
   keys["peak_memory_gib"] = peak_.value / gib;
   keys["arena_gib"] = arena_.value / gib;
   keys["overflow_gib"] = overflow_.value / gib;
+  keys["processes"] = static_cast<double>(processes_);
   keys["resident_gib"] = resident_.value / gib;
   keys["memory_limit_gib"] = run_.prepared.cluster.kind(DeviceId(run_.graph.device_of[0])).memory.value / gib;
   return record;

@@ -12,10 +12,10 @@ namespace tandem {
 // summary keys beside those of a prediction: steps, warmup_steps, step_time_mean_s, step_time_min_s,
 // step_time_max_s, final_loss, entropy_floor; of the rank that holds most: peak_memory_gib (planned values
 // alive at once), arena_gib (the block that holds them), overflow_gib (routed tokens beside it); resident_gib
-// (most that a process had in memory, all of its ranks).
+// (most that one of the `processes` had in memory, all of its ranks).
 class RunTotals {
  public:
-  RunTotals(const RunCase& run, RunRecord head);
+  RunTotals(const RunCase& run, std::size_t processes, RunRecord head);
 
   void add(const std::vector<RankReport>& ranks, const StepSpans& step, double loss);
 
@@ -32,6 +32,7 @@ class RunTotals {
   Breakdown mean_breakdown() const;
 
   const RunCase& run_;
+  std::size_t processes_;
   RunRecord head_;
   RunRecord alone_;  // one step, without texts
   std::size_t steps_ = 0;

@@ -62,6 +62,13 @@ TEST(ComparisonReport, ShowsAsMuchAsIsAskedFor) {
   EXPECT_THAT(text, Not(HasSubstr(reason(comparison.explanations[3], comparison))));
   EXPECT_THAT(text, HasSubstr("  all others\n"));
 }
+TEST(ComparisonReport, HoldsPredictedAgainstMeasuredResidentMemory) {
+  RunRecord a = two_ranks(), b = measured({{}});
+  a.memory = b.memory = {{RankId(0), Seconds(0), {}}};
+  a.summary["resident_gib"] = 1.5;
+  b.summary["resident_gib"] = 1.25;
+  EXPECT_THAT(report(compare(a, b)), ::testing::ContainsRegex("process, resident +1.5 GiB +1.25 GiB +.20.0 %"));
+}
 TEST(ComparisonReport, FitsAHundredColumns) {
   for (std::uint32_t seed = 1; seed <= 20; ++seed) {
     std::istringstream lines(report(compare(testing::random_record(seed), testing::random_record(seed + 50))));

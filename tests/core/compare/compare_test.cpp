@@ -155,6 +155,16 @@ TEST(Compare, MemoryIsThatOfTheFullestRankAtItsPeak) {
 TEST(Compare, MemoryThatARecordDoesNotHaveIsNotZero) {
   EXPECT_EQ(compare(two_ranks(), two_ranks()).memory.total.a.steps, 0u);
 }
+TEST(Compare, ResidentMemoryIsThatOfAsManyProcessesAsWereRun) {
+  RunRecord predicted = two_ranks(), measured = two_ranks();
+  predicted.summary["resident_gib"] = 4;
+  predicted.summary["resident_mpi_gib"] = 3;
+  measured.summary["resident_gib"] = 2;
+  measured.summary["processes"] = 1;
+  EXPECT_EQ(compare(predicted, measured).memory.resident.deviation(), 1);
+  measured.summary["processes"] = 2;
+  EXPECT_EQ(compare(predicted, measured).memory.resident.deviation(), 0.5);
+}
 TEST(Compare, LossesAreThoseOfTheStepsThatBothHave) {
   RunRecord a = two_ranks(), b = two_ranks();
   a.losses = {{0, 10}, {1, 9}, {2, 8}};

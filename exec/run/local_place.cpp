@@ -1,6 +1,8 @@
 // Rank 0 counts, and tells each rank.
 #include "exec/run/local_place.h"
 
+#include <unistd.h>
+
 #include <map>
 
 namespace tandem {
@@ -30,6 +32,12 @@ LocalPlace local_place(Control& control, const std::string& machine) {
     if (rank > 0) complete(transport, transport.send(rank, tag, std::as_bytes(std::span(&places[rank], 1))));
   }
   return places[0];
+}
+
+std::string machine_name() {
+  char name[256] = {};
+  ::gethostname(name, sizeof name - 1);
+  return name;
 }
 
 }  // namespace tandem

@@ -14,4 +14,6 @@ struct LocalPlace {
 // All ranks together, each with the name of its machine.
 LocalPlace local_place(Control&, const std::string& machine);
 
+std::string machine_name();  // of this one
+
 }  // namespace tandem

@@ -2,8 +2,6 @@
 #include "exec/run/run_ranks.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
-
 #include <cstdio>
 #include <thread>
 
@@ -20,12 +18,6 @@
 
 namespace tandem {
 namespace {
-
-std::string machine_name() {
-  char name[256] = {};
-  ::gethostname(name, sizeof name - 1);
-  return name;
-}
 
 class Ranks {
  public:

@@ -71,6 +71,7 @@ int supervise_run(RunContext& context, const RunCase& run, const Launch& launch)
   for (std::int64_t attempt = 0;; ++attempt) {
     const bool resumes = attempt > 0 && latest_checkpoint(run.options.checkpoints).has_value();
     const WatchResult result = watch_ranks({.command = command(context, run, launch, resumes),
+                                            .ranks = run.ranks(),
                                             .through_mpirun = run.options.mpi,
                                             .hang_timeout = run.options.hang_timeout,
                                             .interrupted = [&] { return context.interrupted(); }});

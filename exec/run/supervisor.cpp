@@ -13,6 +13,7 @@
 
 #include "core/problem/problem.h"
 #include "exec/run/beat.h"
+#include "exec/run/local_place.h"
 #include "exec/signal.h"
 
 namespace tandem {
@@ -91,6 +92,7 @@ class Watch {
     if (!rank.heard || beat.progress != rank.last.progress || beat.kind == Beat::Kind::Pauses)
       rank.moved = now();
     rank.ended = beat.kind == Beat::Kind::Done || beat.kind == Beat::Kind::Fails;
+    if (beat.kind == Beat::Kind::Done) done_ += beat.ranks;
     if (beat.kind == Beat::Kind::Fails && failed_at_ == 0) {
       result_.said = true;
       fail(file, "failed");
@@ -163,12 +165,23 @@ class Watch {
     if (end.code == 127 && pids_.empty() && first_pid_ == 0)
       throw BackendError(fmt::format("{} cannot be started{}", options_.command.front(),
                                      options_.through_mpirun ? " (Debian: apt-get install openmpi-bin)" : ""));
-    if (result_.failure.empty() && end.signal != 0)
-      result_.failure = fmt::format("the ranks' process was killed by {}", signal_text(end.signal));
+    if (result_.failure.empty() && (end.signal != 0 || (options_.through_mpirun && end.code > 128)))
+      note_silent_death(result_.code - 128);
     else if (!result_.failure.empty() && !hangs_ && !result_.said && result_.code > 128)
       result_.failure = fmt::format("{} by {}", result_.failure, signal_text(result_.code - 128));
     if (!after_.empty()) result_.failure += ", " + after_;
     return result_;
+  }
+
+  // Of ranks that are not heard yet, or not any more: in the start and the end of their process, and of MPI.
+  void note_silent_death(int signal) {
+    if (done_ >= options_.ranks) {
+      result_.code = 0;  // all had done and written everything
+      return;
+    }
+    result_.failure = fmt::format(
+        "{} on {} was killed by {} {}", options_.through_mpirun ? "a rank" : "the process of all ranks",
+        machine_name(), signal_text(signal), done_ > 0 ? "after its last step" : "before its first step");
   }
 
   const WatchOptions& options_;
@@ -177,6 +190,7 @@ class Watch {
   std::map<int, Rank> ranks_;            // by connection
   std::map<pid_t, std::uint32_t> pids_;  // that still run
   pid_t first_pid_ = 0;                  // rank 0's process
+  std::size_t done_ = 0;                 // ranks that took their leave in order
   WatchResult result_;
   std::string after_;  // the last task
   Nanoseconds failed_at_ = 0;

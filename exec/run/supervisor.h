@@ -11,6 +11,7 @@ namespace tandem {
 
 struct WatchOptions {
   std::vector<std::string> command;  // of the ranks, or of mpirun
+  std::size_t ranks = 1;
   bool through_mpirun = false;
   double hang_timeout = 10;  // seconds without progress, or 20 times the longest step if that is longer
   std::function<bool()> interrupted;  // Ctrl-C: rank 0 is told to end after its step

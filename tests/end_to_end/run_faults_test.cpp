@@ -1,0 +1,177 @@
+// Deaths of runs at any moment of their lives: what is said, what is left, and that training goes on from
+// there.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <random>
+#include <sstream>
+#include <thread>
+
+#include "core/record/run_record.h"
+#include "tests/end_to_end/program.h"
+#include "tests/support/temporary_folder.h"
+
+namespace tandem {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+using Clock = std::chrono::steady_clock;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int moments = 3, mpi_moments = 3;
+#else
+constexpr int moments = 10, mpi_moments = 6;
+#endif
+
+std::string content(const fs::path& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// Processes with `word` in their command lines; those that are watched alone (ranks, and what starts them).
+std::vector<pid_t> processes(const std::string& word, bool watched_alone) {
+  std::vector<pid_t> found;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const std::string line = content(entry.path() / "cmdline");
+    if (line.find(word) == std::string::npos) continue;
+    const bool watched = content(entry.path() / "environ").find("TANDEM_RUN_SOCKET") != std::string::npos;
+    if (!watched_alone || (watched && line.find("mpirun") != 0)) found.push_back(std::stoi(name));
+  }
+  return found;
+}
+
+struct Kill {
+  bool hit = false;
+  Clock::time_point when;
+};
+// Waits for ranks of the run that writes `record`, then for `delay`, and kills one of them.
+Kill kill_after(const std::string& record, std::chrono::milliseconds delay, std::uint32_t which) {
+  std::vector<pid_t> found;
+  const auto end = Clock::now() + std::chrono::seconds(20);
+  for (; found.empty() && Clock::now() < end; std::this_thread::sleep_for(std::chrono::milliseconds(1)))
+    found = processes(record, true);
+  std::this_thread::sleep_for(delay);
+  found = processes(record, true);
+  if (found.empty()) return {};
+  const bool hit = ::kill(found[which % found.size()], SIGKILL) == 0;
+  return {hit, Clock::now()};
+}
+
+class RunFaults : public ::testing::Test {
+ protected:
+  RunFaults() {
+    std::ofstream(folder_.file("config.json"))
+        << R"({"model_type":"gpt2","n_layer":2,"n_embd":64,"n_head":4,"n_positions":64,"vocab_size":200,)"
+           R"("resid_pdrop":0.0,"attn_pdrop":0.0,"embd_pdrop":0.0})";
+  }
+  void SetUp() override {
+    if (!fs::exists(TANDEM_BIN_DIR "/tandem-exec")) GTEST_SKIP() << "tandem-exec is not built here";
+  }
+
+  testing::Finished run(const std::string& more) const {
+    std::istringstream all(
+        "run --model " + folder_.file("config.json") +
+        " --cluster cpu-core:2 --dtype fp32 --mbs 1 --gbs 4 --seq-length 32 --dp 2 --quiet " + "--steps " +
+        std::to_string(steps) + " --checkpoint-every 3 --checkpoint " + points() + " -o " + record() + " " +
+        more);
+    std::vector<std::string> words;
+    for (std::string word; all >> word;) words.push_back(word);
+    return testing::run("tandem", words);
+  }
+  std::string record() const { return folder_.file("run.tandem"); }
+  std::string points() const { return folder_.file("points"); }
+  void forget() const {
+    fs::remove_all(points());
+    fs::remove(record());
+  }
+  // By step of the training: a record counts its own from 0.
+  static std::map<std::int64_t, double> losses(const RunRecord& record) {
+    std::map<std::int64_t, double> result;
+    const std::int64_t first = steps - static_cast<std::int64_t>(record.losses.size());
+    for (const auto& [step, loss] : record.losses) result[first + step] = loss;
+    return result;
+  }
+
+  void series(const std::string& how, int moments) const;
+  // False: the run was over by then.
+  bool kill_once(const std::string& how, std::chrono::milliseconds delay, std::uint32_t which,
+                 const std::map<std::int64_t, double>& whole) const;
+
+  static constexpr std::int64_t steps = 40;
+  testing::TemporaryFolder folder_;
+};
+
+void RunFaults::series(const std::string& how, int moments) const {
+  const auto start = Clock::now();
+  const testing::Finished whole = run(how);
+  if (whole.error.find("apt-get install") != std::string::npos) GTEST_SKIP() << "no MPI here";
+  ASSERT_EQ(whole.code, 0) << whole.error;
+  const auto life = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start);
+  const std::map<std::int64_t, double> expected = losses(read_record(record()));
+  ASSERT_EQ(expected.size(), static_cast<std::size_t>(steps));
+  std::mt19937 random(7);
+  int killed = 0;
+  for (int moment = 0; moment < moments; ++moment) {
+    // One in each tenth of the run's life, so that start, steps and checkpoints all get their share.
+    const double place = (moment + std::uniform_real_distribution<>(0, 1)(random)) / moments;
+    const auto delay =
+        std::chrono::milliseconds(static_cast<std::int64_t>(place * 0.9 * static_cast<double>(life.count())));
+    SCOPED_TRACE("killed after " + std::to_string(delay.count()) + " ms of " + std::to_string(life.count()));
+    forget();
+    killed += kill_once(how, delay, static_cast<std::uint32_t>(random()), expected);
+  }
+  EXPECT_GE(killed, moments / 2) << "the others were over before";
+}
+
+bool RunFaults::kill_once(const std::string& how, std::chrono::milliseconds delay, std::uint32_t which,
+                          const std::map<std::int64_t, double>& whole) const {
+  Kill kill;
+  std::thread killer([&] { kill = kill_after(record(), delay, which); });
+  const testing::Finished done = run(how);
+  const auto end = Clock::now();
+  killer.join();
+  if (done.code == 0) return false;  // it was over, or its last word was said, before the kill
+  EXPECT_TRUE(kill.hit) << done.error;
+  EXPECT_EQ(done.code, 3) << done.error;
+  EXPECT_LE(end - kill.when, std::chrono::seconds(2));
+  EXPECT_THAT(done.error, HasSubstr("signal 9"));
+  EXPECT_THAT(done.error, AnyOf(HasSubstr("rank"), HasSubstr("process")));
+  char host[256] = {};
+  ::gethostname(host, sizeof host - 1);
+  EXPECT_THAT(done.error, HasSubstr(std::string(" on ") + host));
+  EXPECT_THAT(processes(record(), false), ::testing::IsEmpty());
+  if (fs::exists(record())) {
+    const RunRecord left = read_record(record());
+    EXPECT_EQ(left.header.state, RunState::Failed);
+    EXPECT_THAT(left.header.failure, HasSubstr("signal 9"));
+  }
+  const bool resumes = done.error.find("last checkpoint") != std::string::npos;
+  const testing::Finished rest = run(how + (resumes ? " --resume" : ""));
+  if (rest.error.find("has done 40 of 40 steps already") != std::string::npos) return true;
+  EXPECT_EQ(rest.code, 0) << done.error << rest.error;
+  const RunRecord record = read_record(this->record());
+  EXPECT_EQ(record.header.state, RunState::Finished);
+  const std::map<std::int64_t, double> own = losses(record);
+  EXPECT_FALSE(own.empty());
+  for (const auto& [step, loss] : own) EXPECT_EQ(loss, whole.at(step)) << "step " << step;
+  if (!resumes) {
+    EXPECT_EQ(own.size(), whole.size());
+  }
+  return true;
+}
+
+TEST_F(RunFaults, OfThreadRanksAtAnyMomentAreNamedAndGoneOnFrom) { series("", moments); }
+TEST_F(RunFaults, OfMpiRanksAtAnyMomentAreNamedAndGoneOnFrom) { series("--mpi", mpi_moments); }
+
+}  // namespace
+}  // namespace tandem

@@ -25,6 +25,7 @@ struct RunSetup {
   const TokenSource& tokens;
   OptimizerOptions optimizer;
   std::uint64_t seed = 0;
+  bool balance_experts = false;  // rows go to all experts in turn: for measurements
 };
 
 // Which rows go where in one mixture-of-experts layer and microbatch. Experts are counted in their order over

@@ -32,21 +32,22 @@ def reference(path):
     return float(found[1]) * 1000 ** "kMGT".index(found[2]) if found else None
 
 
-def rounds_of(folder, name, rounds):
+def drifted(folder, names, rounds):
+    """(plan, round) between whose calibration and the next one the reference product changed too much."""
+    times = [((name, r), reference(f"{folder}/{name}-{r}.toml")) for r in range(1, rounds + 1) for name in names]
+    times = [(key, time) for key, time in times if time]
+    return {key for (key, before), (_, after) in zip(times, times[1:]) if abs(after / before - 1) > MOST_DRIFT}
+
+
+def rounds_of(folder, name, rounds, rejected):
     """Predicted and measured summaries, a pair for each round that counts, and how many do not."""
-    references = [reference(f"{folder}/{name}-{r}.toml") for r in range(1, rounds + 1)]
-    pairs, rejected = [], 0
+    pairs = []
     for r in range(1, rounds + 1):
         pair = tuple(load(f"{folder}/{name}-{r}.{what}.json") for what in ("predicted", "measured"))
-        if None in pair:
-            continue
-        usual = [x for x in references if x]
-        here = references[r - 1]
-        if here and abs(here / statistics.median(usual) - 1) > MOST_DRIFT:
-            rejected += 1
-            continue
-        pairs.append(pair)
-    return pairs, rejected
+        if None not in pair:
+            pairs.append((pair, (name, r) in rejected))
+    kept = [pair for pair, bad in pairs if not bad]
+    return kept, len(pairs) - len(kept)
 
 
 def part(summary, keys):
@@ -76,14 +77,15 @@ def kendall(rows):
 def main():
     folder, rounds = sys.argv[1], int(sys.argv[2])
     rows, missing = [], []
-    with open(f"{folder}/chosen") as plans:
-        for line in plans:
-            group, name, model = line.split()[:3]
-            pairs, rejected = rounds_of(folder, name, rounds)
-            if pairs:
-                rows.append(Row(group, name, model, pairs, rejected))
-            else:
-                missing.append(name)
+    with open(f"{folder}/chosen") as file:
+        plans = [line.split()[:3] for line in file]
+    rejected = drifted(folder, [name for _, name, _ in plans], rounds)
+    for group, name, model in plans:
+        pairs, left_out = rounds_of(folder, name, rounds, rejected)
+        if pairs:
+            rows.append(Row(group, name, model, pairs, left_out))
+        else:
+            missing.append(name)
     print("Medians over rounds. deviation = (predicted - measured) / measured; the parts are shares of the step.")
     print(f"{'plan':<16} {'rounds':>6} {'predicted':>10} {'measured':>10} {'spread':>8} {'deviation':>10}"
           f" = {'computation':>11} + {'exposed':>7} + {'waiting':>7}")

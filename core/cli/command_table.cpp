@@ -82,6 +82,7 @@ const std::vector<CommandSpec>& commands() {
          "each rank's threads on cores of its own: auto (default: where there are enough), always or never",
          {"auto", "always", "never"}},
         {{"--pace"}, "RATE,DELAY", "slow messages down to a wire, as 10GB/s,5us"},
+        {{"--moe-router-force-load-balancing"}, "", "rows go to all experts in turn: to measure, not to learn"},
         {{"--algorithm"},
          "NAME",
          "of collectives whose plan leaves it open (default ring)",

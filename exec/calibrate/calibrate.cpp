@@ -101,7 +101,7 @@ class Calibrator {
     for (const Problem& problem : check_executable(spec, model, plan)) problems.add(problem);
     problems.throw_if_any();
     const std::unique_ptr<TokenSource> tokens = make_token_source(model, plan, {});
-    const RunSetup setup{spec, model, plan, graph, *tokens, {}, 0};
+    const RunSetup setup{spec, model, plan, graph, *tokens, {}, 0, true};
     const ComputationResult result = measure_computation(
         setup,
         {.threads = threads_,

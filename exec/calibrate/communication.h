@@ -15,7 +15,8 @@ struct CommunicationOptions {
 
 // From the moment at which the last member is ready to that at which the last one is done; the median of the
 // repeats. Members are threads of this process, on cores of their own where there are enough, and wait for the
-// result. Sizes as in core/collective, of fp32.
+// result; with more members than cores, unless paced, the time that they would take with a core each. Sizes as
+// in core/collective, of fp32.
 Seconds collective_time(CollectiveKind, Algorithm, std::size_t members, Bytes, const CommunicationOptions&);
 Seconds message_time(Bytes, const CommunicationOptions&);
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <numbers>
+#include <numeric>
 #include <thread>
 
 #include "exec/calibrate/reference.h"
@@ -65,9 +66,10 @@ class ComputingRank {
 class Slices {
  public:
   Slices(const RunSetup& setup, const ComputationOptions& options, const std::vector<RankId>& ranks)
-      : options_(options), reference_(options.threads) {
+      : options_(options) {
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       const int core = options.bind_cores ? static_cast<int>(i) * options.threads : -1;
+      products_.push_back(std::make_unique<ReferenceProduct>(options.threads, core));
       ranks_.push_back(std::make_unique<ComputingRank>(setup, ranks[i], CpuOptions{options.threads, core}));
       times_.emplace_back(ranks_.back()->program().tasks.size());
     }
@@ -81,7 +83,7 @@ class Slices {
     for (int slice = 0; slice < 2 * options_.slices && kept() < static_cast<std::size_t>(options_.slices);
          ++slice) {
       if (progress && !progress(static_cast<double>(kept()) / options_.slices)) return false;
-      references_.push_back(reference_.time());
+      references_.push_back(reference_time());
       run_all();
       Seconds total;
       for (std::size_t r = 0; r < ranks_.size(); ++r)
@@ -106,16 +108,11 @@ class Slices {
   }
 
   // Of one computation, such that independent draws for each would let ranks drift apart between two meetings
-  // as far as they did. What slows all ranks of a slice down alike is not part of it.
+  // as far as they did. What slows all ranks down alike for a while is not part of it.
   double jitter(const TaskGraph& graph) const {
     const std::vector<std::size_t> good = undisturbed();
     double apart = 0, of_one = 0;
     for (const std::size_t s : good) {
-      Seconds all, usual;
-      for (std::size_t r = 0; r < ranks_.size(); ++r)
-        for (std::uint32_t t = 0; t < times_[r].size(); ++t)
-          all += times_[r][t][s], usual += mean_time(r, t, good);
-      const double common = all / usual;
       for (std::size_t r = 0; r < ranks_.size(); ++r) {
         Seconds drift;
         double squares = 0;
@@ -126,7 +123,8 @@ class Slices {
         };
         for (std::uint32_t t = 0; t < times_[r].size(); ++t) {
           if (waits_for_others(ranks_[r]->program(), graph, t)) meet();
-          const Seconds expected = common * mean_time(r, t, good);
+          const double place = static_cast<double>(t) / static_cast<double>(times_[r].size());
+          const Seconds expected = common_slowdown(s, place, good) * mean_time(r, t, good);
           drift += times_[r][t][s] - expected;
           squares += expected.value * expected.value;
         }
@@ -140,12 +138,21 @@ class Slices {
   }
   std::size_t kept() const { return undisturbed().size(); }
   std::size_t slices() const { return references_.size(); }
-  ComputeRate reference() const { return reference_.flops() / median(references_); }
+  ComputeRate reference() const { return ReferenceProduct::flops() / median(references_); }
 
  private:
   void run_all() {
+    side_by_side([&](std::size_t r) { ranks_[r]->run(); });
+  }
+  // On average over the ranks' cores, which are all busy with it.
+  Seconds reference_time() {
+    std::vector<Seconds> times(products_.size());
+    side_by_side([&](std::size_t r) { times[r] = products_[r]->time(); });
+    return std::accumulate(times.begin(), times.end(), Seconds()) / static_cast<double>(times.size());
+  }
+  void side_by_side(const std::function<void(std::size_t)>& work) {
     std::vector<std::thread> threads;
-    for (const auto& rank : ranks_) threads.emplace_back([&rank] { rank->run(); });
+    for (std::size_t r = 0; r < ranks_.size(); ++r) threads.emplace_back(work, r);
     for (std::thread& thread : threads) thread.join();
   }
   // Slices in which neither the reference nor the slice was far from its median; all, if none is left.
@@ -167,6 +174,20 @@ class Slices {
     for (const std::size_t s : slices) sum += times_[rank][task][s];
     return sum / static_cast<double>(slices.size());
   }
+  // Of all ranks around this place of their programs (0 to 1) in a slice, against what is usual there.
+  double common_slowdown(std::size_t slice, double place, const std::vector<std::size_t>& slices) const {
+    constexpr std::size_t reach = 16;  // tasks on both sides
+    Seconds all, usual;
+    for (std::size_t r = 0; r < ranks_.size(); ++r) {
+      const std::size_t tasks = times_[r].size(),
+                        middle = static_cast<std::size_t>(place * static_cast<double>(tasks));
+      for (std::size_t t = middle - std::min(middle, reach); t < std::min(tasks, middle + reach + 1); ++t) {
+        all += times_[r][t][slice];
+        usual += mean_time(r, static_cast<std::uint32_t>(t), slices);
+      }
+    }
+    return usual.value > 0 ? all / usual : 1;
+  }
   // Whether the computation starts after a communication.
   static bool waits_for_others(const Program& program, const TaskGraph& graph, std::uint32_t task) {
     return std::ranges::any_of(program.waits_for(task), [&](std::uint32_t earlier) {
@@ -175,7 +196,7 @@ class Slices {
   }
 
   const ComputationOptions& options_;
-  ReferenceProduct reference_;
+  std::vector<std::unique_ptr<ReferenceProduct>> products_;
   std::vector<std::unique_ptr<ComputingRank>> ranks_;
   std::vector<std::vector<std::vector<Seconds>>> times_;  // by rank, task, slice
   std::vector<Seconds> references_, totals_;              // by slice
@@ -193,9 +214,11 @@ std::vector<RankId> one_a_program(const TaskGraph& graph) {
   return ranks;
 }
 
-void refuse_experts(const ModelGraph& model) {
-  if (model.has_experts())
-    refuse({}, "calibrate: which rows an expert gets depends on communication, which is left out here",
+void refuse_experts(const RunSetup& setup) {
+  if (!setup.model.has_experts()) return;
+  check(setup.balance_experts, "without communication, rows of experts are known when they are balanced");
+  if (setup.plan.mesh.size(Axis::ExpertTensor) > 1)
+    refuse({}, "calibrate: which rows an expert gets over etp depends on communication, which is left out here",
            "run the scenario, then calibrate --from its record");
 }
 
@@ -203,7 +226,7 @@ void refuse_experts(const ModelGraph& model) {
 
 ComputationResult measure_computation(const RunSetup& setup, const ComputationOptions& options,
                                       ProfileBuilder& profile) {
-  refuse_experts(setup.model);
+  refuse_experts(setup);
   const std::vector<RankId> programs = one_a_program(setup.graph);
   const std::size_t at_once =
       std::max<std::size_t>(1, std::min(options.at_once, setup.graph.program_of.size()));

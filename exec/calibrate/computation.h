@@ -27,8 +27,8 @@ struct ComputationResult {
 // Each program of the graph on a rank of its own, `at_once` of them together. A slice beside which the
 // reference product took 6 % longer or shorter than its median, or which did so itself, is measured again.
 // Means over slices go into the profile: a step is a sum, and medians would leave out what only some tasks
-// suffer. Values of other ranks are zeros, so that routed experts would get no rows: InputError for models with
-// such.
+// suffer. Rows go to all experts in turn (RunSetup::balance_experts), as predictions assume; InputError for
+// etp, over which they would have to be gathered.
 ComputationResult measure_computation(const RunSetup&, const ComputationOptions&, ProfileBuilder&);
 
 }  // namespace tandem

@@ -8,12 +8,16 @@ namespace tandem {
 
 class ReferenceProduct {
  public:
-  explicit ReferenceProduct(int threads);
+  // `core`: the first of the cores that it runs on; -1: any.
+  ReferenceProduct(int threads, int core);
+  // Binds the calling thread to the cores.
   Seconds time();
-  Flops flops() const;
+  static Flops flops();
 
  private:
-  int threads_;
+  Seconds time_once();
+
+  int threads_, core_;
   std::vector<float> a_, b_, c_;
 };
 

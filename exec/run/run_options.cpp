@@ -104,6 +104,7 @@ RunOptions run_options(const Arguments& arguments, const std::string& scenario_n
   reader.whole("--seed", options.seed, 0, INT64_MAX);
   options.data = arguments.value("--data");
   read_optimizer(arguments, reader, options.optimizer);
+  options.balance_experts = arguments.has("--moe-router-force-load-balancing");
   options.mpi = arguments.has("--mpi");
   reader.excludes("--mpi", "--threads");
   reader.whole("--threads-per-rank", options.threads_per_rank, 1, 4096);

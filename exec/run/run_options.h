@@ -28,6 +28,7 @@ struct RunOptions {
   // A rank's threads on cores of its own: its communication then runs as soon as its computation waits for it.
   BindCores bind_cores = BindCores::Auto;
   std::optional<Pace> pace;
+  bool balance_experts = false;
   Algorithm algorithm = Algorithm::Ring;  // where the plan leaves it open
   std::string checkpoints;                // folder; "": none
   std::int64_t checkpoint_every = 0;      // steps; 0: at the end only

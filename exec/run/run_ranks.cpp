@@ -26,8 +26,8 @@ class Ranks {
         run_(run),
         watched_by_(options.watched_by),
         source_(*run.source, run.first_step()),
-        setup_{run.scenario.model,    run.prepared.model, run.prepared.plan, run.graph, source_,
-               run.options.optimizer, run.options.seed} {}
+        setup_{run.scenario.model,    run.prepared.model, run.prepared.plan,          run.graph, source_,
+               run.options.optimizer, run.options.seed,   run.options.balance_experts} {}
 
   int as_threads() {
     check_machine(run_.ranks());

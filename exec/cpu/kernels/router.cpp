@@ -35,7 +35,8 @@ void choose_experts(const RouterShape& shape, const T* logits, std::int32_t* exp
       std::int32_t* chosen = experts + i * k;
       float *weight = weights + i * k, sum = 0;
       for (std::int64_t c = 0; c < k; ++c) {
-        chosen[c] = best_expert(row, shape.experts, chosen, c);
+        chosen[c] = shape.balanced ? static_cast<std::int32_t>((i * k + c) % shape.experts)
+                                   : best_expert(row, shape.experts, chosen, c);
         weight[c] = exponential(to_float(row[chosen[c]]) - to_float(row[chosen[0]]));
         sum += weight[c];
       }

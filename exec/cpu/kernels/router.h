@@ -8,6 +8,7 @@ namespace tandem::cpu {
 
 struct RouterShape {
   std::int64_t rows = 0, experts = 0, top_k = 0;
+  bool balanced = false;  // all experts in turn, whatever their logits
 };
 
 // logits [rows, experts] to experts and weights [rows, top_k], highest logit first, ties to the lower index.

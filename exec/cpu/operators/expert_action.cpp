@@ -29,7 +29,10 @@ Choices choices(const Site<T>& site, std::size_t operand, const cpu::RouterShape
 
 template <class T>
 Action router_action(const Site<T>& site, const Router& router) {
-  const cpu::RouterShape shape{.rows = site.rows(), .experts = router.experts, .top_k = router.top_k};
+  const cpu::RouterShape shape{.rows = site.rows(),
+                               .experts = router.experts,
+                               .top_k = router.top_k,
+                               .balanced = site.state->setup().balance_experts};
   const std::int64_t rows = shape.rows, width = router.width, experts = router.experts;
   const bool choose = site.call.subject.part == Part::Choose;
   if (site.forward() && choose) {

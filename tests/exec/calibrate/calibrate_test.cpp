@@ -28,7 +28,7 @@ struct Tiny {
       : spec(std::move(what)), model(build_model(spec)), plan(resolved(text)), graph(lower(model, plan)) {
     tokens = make_token_source(model, plan, {});
   }
-  RunSetup setup() const { return {spec, model, plan, graph, *tokens, {}, 0}; }
+  RunSetup setup() const { return {spec, model, plan, graph, *tokens, {}, 0, true}; }
 
  private:
   Plan resolved(const std::string& text) {
@@ -42,8 +42,7 @@ struct Tiny {
 const ComputationOptions quick = {
     .at_once = 2, .bind_cores = false, .slices = 2, .warm_up = Seconds(0), .device = "cpu-core"};
 
-TEST(Computation, IsMeasuredForEveryWorkOfEveryProgram) {
-  const Tiny tiny(testing::tiny_gpt(), "tp=2 pp=2");
+void expect_every_work_measured(const Tiny& tiny) {
   ProfileBuilder profile;
   EXPECT_GE(measure_computation(tiny.setup(), quick, profile).slices, 2);
   std::set<std::pair<MeasuredKind, MeasuredShape>> wanted, found;
@@ -55,8 +54,16 @@ TEST(Computation, IsMeasuredForEveryWorkOfEveryProgram) {
   EXPECT_EQ(found, wanted);
 }
 
-TEST(Computation, OfRoutedExpertsIsRefused) {
-  const Tiny tiny(testing::tiny_mixtral(), "ep=2 dp=2");
+TEST(Computation, IsMeasuredForEveryWorkOfEveryProgram) {
+  expect_every_work_measured({testing::tiny_gpt(), "tp=2 pp=2"});
+}
+
+TEST(Computation, IsMeasuredForExpertsThatGetEquallyManyRows) {
+  expect_every_work_measured({testing::tiny_mixtral(), "ep=2 dp=2"});
+}
+
+TEST(Computation, OfExpertsThatRanksShareIsRefused) {
+  const Tiny tiny(testing::tiny_mixtral(), "tp=2 sp etp=2");
   ProfileBuilder profile;
   EXPECT_THROW(measure_computation(tiny.setup(), quick, profile), InputError);
 }

@@ -42,6 +42,16 @@ class RouterKernel : public ::testing::Test {
 };
 TYPED_TEST_SUITE(RouterKernel, StorageTypes);
 
+TYPED_TEST(RouterKernel, BalancedChoicesGiveEachExpertEquallyManyRows) {
+  const RouterShape shape{.rows = 6, .experts = 4, .top_k = 2, .balanced = true};
+  const std::vector<TypeParam> logits(24);
+  std::vector<std::int32_t> experts(12);
+  std::vector<float> weights(12);
+  choose_experts<TypeParam>(shape, logits.data(), experts.data(), weights.data());
+  for (std::int32_t e = 0; e < 4; ++e) EXPECT_EQ(std::count(experts.begin(), experts.end(), e), 3);
+  EXPECT_EQ(weights, std::vector<float>(12, 0.5f));
+}
+
 TYPED_TEST(RouterKernel, GradientAgreesWithDifferences) {
   using T = TypeParam;
   const std::vector<float> dweights = random_values(this->slots, 4);

@@ -79,7 +79,7 @@ void RankProgram::run_step(std::int64_t step) {
   communicator_.drain();
   device_.drain();
   for (std::uint32_t t = 0; t < prepared_.size(); ++t) {
-    if (prepared_[t].calls.size() > 1) times_[t].end = last_times_[t].end;
+    if (prepared_[t].calls.size() > 1) note(times_[t].end, last_times_[t].end);
   }
   state_.loader().end_step();
 }

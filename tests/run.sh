@@ -2,6 +2,7 @@
 # Sets everything up and runs the tests: bash tests/run.sh [OPTION] [-- CTEST ARGUMENTS]
 #   (none)          all tests of the release build, by label
 #   --sanitize      the same under address and undefined-behaviour sanitizers
+#   --threads       only the communication between threads, under the thread sanitizer
 #   --format        only check the format of all sources
 #   --tidy          only run the checks of .clang-tidy over all sources (many minutes)
 #   --fuzz SECONDS  only run each fuzz target so long
@@ -16,6 +17,7 @@ seconds=0
 while (($#)); do
   case $1 in
     --sanitize) mode=sanitize ;;
+    --threads) mode=threads ;;
     --format) mode=format ;;
     --tidy) mode=tidy ;;
     --golden) mode=golden ;;
@@ -25,7 +27,7 @@ while (($#)); do
       shift
       ;;
     --werror) werror=ON ;;
-    --help) sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    --help) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 0 ;;
     --) shift; break ;;
     *) echo "tests/run.sh: no such option: $1 (see --help)" >&2; exit 2 ;;
   esac
@@ -34,16 +36,16 @@ done
 
 sources() { find core sim exec gui tests \( -name '*.h' -o -name '*.cpp' \) -print0; }
 
-build() {  # preset, then further settings
+build() {  # preset, target, further settings
   local log=build/configure-$1.log
   mkdir -p build
-  if ! cmake --preset "$1" "${@:2}" >"$log" 2>&1; then
+  if ! cmake --preset "$1" "${@:3}" >"$log" 2>&1; then
     tail -n 30 "$log" >&2
     echo "Configuring failed; the whole text is in $log" >&2
     exit 1
   fi
   grep -e "-- Tandem" -e "left out" -e Warning "$log"
-  NINJA_STATUS="  %f of %t, %es  " cmake --build "build/$1" --parallel "$(nproc)"
+  NINJA_STATUS="  %f of %t, %es  " cmake --build "build/$1" --target "$2" --parallel "$(nproc)"
 }
 
 run_tests() {  # preset, then arguments for ctest
@@ -55,13 +57,19 @@ case $mode in
     echo "[1/3] Packages"
     bash scenarios/install-packages.sh programs execution tests
     echo "[2/3] Build: $mode"
-    build "$mode" -DTANDEM_TESTS=ON -DTANDEM_WERROR=$werror
+    build "$mode" all -DTANDEM_TESTS=ON -DTANDEM_WERROR=$werror
     echo "[3/3] Tests: $mode"
     run_tests "$mode" "$@"
     ;;
+  threads)
+    bash scenarios/install-packages.sh programs execution tests
+    build threads test_communicate -DTANDEM_TESTS=ON -DTANDEM_WERROR=$werror
+    # Without random addresses, which the sanitizer of GCC 12 does not know how to place its own memory around.
+    setarch "$(uname -m)" -R build/threads/bin/test_communicate --gtest_brief=1
+    ;;
   golden)
     bash scenarios/install-packages.sh programs execution tests
-    build release -DTANDEM_TESTS=ON -DTANDEM_WERROR=$werror
+    build release all -DTANDEM_TESTS=ON -DTANDEM_WERROR=$werror
     TANDEM_REWRITE_GOLDEN=1 run_tests release "$@"
     if command -v git >/dev/null; then git --no-pager diff --stat -- tests/golden; fi
     ;;
@@ -72,12 +80,12 @@ case $mode in
     ;;
   tidy)
     bash scenarios/install-packages.sh programs execution tests tidy
-    build release -DTANDEM_TESTS=ON
+    build release all -DTANDEM_TESTS=ON
     run-clang-tidy-14 -quiet -p build/release "^$PWD/(core|sim|exec|gui|tests)/"
     ;;
   fuzz)
     bash scenarios/install-packages.sh programs execution fuzz
-    build fuzz
+    build fuzz all
     for target in build/fuzz/bin/fuzz_*; do
       name=$(basename "$target")
       corpus=build/fuzz/corpus/$name

@@ -1,5 +1,6 @@
 // Communication of one rank, asynchronous and lane by lane: what the executor sees, whatever carries it.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -17,6 +18,10 @@ using PreparedId = Id<struct PreparedTag>;
 struct CommunicationTimes {
   Nanoseconds start = 0, end = 0;
 };
+// Others may glance at a time while it is noted.
+inline void note(Nanoseconds& time, Nanoseconds value) {
+  std::atomic_ref(time).store(value, std::memory_order_relaxed);
+}
 
 // One use of a prepared call. Everything pointed to lives until `done` is set; who sets an event of `after`
 // must not outlive the communicator's transport, which is told.

@@ -142,7 +142,7 @@ class HostCommunicator final : public Communicator, private Helped {
     if (!head.runs) {
       if (!ready(head)) return false;
       moved = head.runs = true;
-      if (head.what.times) head.what.times->start = now();
+      if (head.what.times) note(head.what.times->start, now());
       if (head.what.before) head.what.before();
       head.operation->start();
     }
@@ -167,7 +167,7 @@ class HostCommunicator final : public Communicator, private Helped {
 
   void finish(const Enqueued& what) {
     if (what.finish) what.finish();
-    if (what.times) what.times->end = now();
+    if (what.times) note(what.times->end, now());
     if (what.done) what.done->set();
     const std::lock_guard lock(mutex_);
     if (--unfinished_ == 0) idle_.notify_all();

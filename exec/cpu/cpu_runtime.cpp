@@ -118,7 +118,10 @@ class LaneThread {
     try {
       const Nanoseconds start = now();
       actions_[task.call.value]();
-      if (task.times) *task.times = {start, now()};
+      if (task.times) {
+        note(task.times->start, start);
+        note(task.times->end, now());
+      }
       return true;
     } catch (...) {
       return fail(std::current_exception());

@@ -30,7 +30,7 @@ own one-mbs2        dense - --mbs 2
 own one-full        dense - --mbs 1 --recompute-granularity full --recompute-method uniform --recompute-num-layers 1
 own one-selective   dense - --mbs 2 --recompute-granularity selective
 own dp2             dense - --dp 2 --mbs 1
-own dp2-mbs2        dense - --dp 2 --mbs 2
+own dp2-overlap     dense - --dp 2 --mbs 2 --overlap-grad-reduce --set ddp_bucket_size=4000000
 own dp2-zero1       dense - --dp 2 --mbs 1 --set zero_stage=1
 own dp2-zero2       dense - --dp 2 --mbs 1 --set zero_stage=2
 own dp2-zero3       dense - --dp 2 --mbs 1 --set zero_stage=3
@@ -48,8 +48,8 @@ shared dp4          dense - --dp 4 --mbs 1
 shared tp4          dense - --tp 4 --mbs 1
 shared pp4          dense - --pp 4 --mbs 1
 shared dp2-tp2      dense - --dp 2 --tp 2 --mbs 1
-paced dp2-1GB       dense 1GB/s,20us --dp 2 --mbs 1
-paced dp2-200MB     dense 200MB/s,20us --dp 2 --mbs 1
+paced dp2-1GB       dense 1GB/s,20us --dp 2 --mbs 2 --overlap-grad-reduce --set ddp_bucket_size=4000000
+paced dp2-200MB     dense 200MB/s,20us --dp 2 --mbs 2 --overlap-grad-reduce --set ddp_bucket_size=4000000
 paced zero3-1GB     dense 1GB/s,20us --dp 2 --mbs 1 --set zero_stage=3
 paced tp2-1GB       dense 1GB/s,20us --tp 2 --mbs 1
 paced pp2-200MB     dense 200MB/s,20us --pp 2 --mbs 1

@@ -64,8 +64,16 @@ case $mode in
   threads)
     bash scenarios/install-packages.sh programs execution tests
     build threads test_communicate -DTANDEM_TESTS=ON -DTANDEM_WERROR=$werror
-    # Without random addresses, which the sanitizer of GCC 12 does not know how to place its own memory around.
-    setarch "$(uname -m)" -R build/threads/bin/test_communicate --gtest_brief=1
+    # The sanitizer of GCC 12 knows no way around addresses that are too random; not every container lets them be less so.
+    run=(build/threads/bin/test_communicate --gtest_brief=1)
+    if setarch "$(uname -m)" -R true 2>/dev/null; then run=(setarch "$(uname -m)" -R "${run[@]}"); fi
+    result=0
+    "${run[@]}" 2>&1 | tee build/threads.log || result=$?
+    if grep -q "unexpected memory mapping" build/threads.log; then
+      echo "  skipped: the thread sanitizer finds no room among this machine's random addresses"
+      result=0
+    fi
+    exit $result
     ;;
   golden)
     bash scenarios/install-packages.sh programs execution tests

@@ -64,16 +64,10 @@ case $mode in
   threads)
     bash scenarios/install-packages.sh programs execution tests
     build threads test_communicate -DTANDEM_TESTS=ON -DTANDEM_WERROR=$werror
-    # The sanitizer of GCC 12 knows no way around addresses that are too random; not every container lets them be less so.
+    # The sanitizer of GCC 12 may find no room among very random addresses; where they can be fixed, they are.
     run=(build/threads/bin/test_communicate --gtest_brief=1)
     if setarch "$(uname -m)" -R true 2>/dev/null; then run=(setarch "$(uname -m)" -R "${run[@]}"); fi
-    result=0
-    "${run[@]}" 2>&1 | tee build/threads.log || result=$?
-    if grep -q "unexpected memory mapping" build/threads.log; then
-      echo "  skipped: the thread sanitizer finds no room among this machine's random addresses"
-      result=0
-    fi
-    exit $result
+    "${run[@]}"
     ;;
   golden)
     bash scenarios/install-packages.sh programs execution tests

@@ -10,6 +10,9 @@ bin=${1:-build/release/bin}
 rounds=${2:-5}
 out=${3:-compare-results}
 pattern=${4:-.}
+[[ $rounds =~ ^[1-9][0-9]{0,3}$ ]] || { echo "compare: $rounds is not a number of rounds" >&2; exit 2; }
+[[ -x $bin/tandem ]] || { echo "compare: no program tandem in $bin; name the folder where it was built" >&2; exit 2; }
+command -v python3 >/dev/null || { echo "compare: python3 is missing (Debian: apt-get install python3)" >&2; exit 3; }
 mkdir -p "$out"
 export TANDEM_SCENARIOS=$here
 
@@ -72,13 +75,14 @@ one_round() {  # file of the result, model, pace, flags
   local file=$1 model=$2 pace=() balance=() scenario
   [[ $3 == - ]] || pace=(--pace "$3")
   shift 3
+  rm -f "$file".*  # of an earlier comparison
   scenario=(--model "$out/$model.json" --cluster "cpu-core:$(ranks_of "$@")" --seq-length 256 --gbs 4
             --set dtype=fp32 --make-vocab-size-divisible-by 8 "$@")
   # How unevenly a router spreads rows is not predicted.
   [[ $model != experts ]] || balance=(--moe-router-force-load-balancing)
-  "$bin/tandem" calibrate "${scenario[@]}" "${pace[@]}" --threads-per-rank 1 --slices 3 --quiet -o "$file.toml" >/dev/null
-  "$bin/tandem" predict "${scenario[@]}" --fidelity estimate --calibration "$file.toml" --json >"$file.predicted.json"
-  measure "$file" "${scenario[@]}" "${pace[@]}" "${balance[@]}"
+  "$bin/tandem" calibrate "${scenario[@]}" "${pace[@]}" --threads-per-rank 1 --slices 3 --quiet -o "$file.toml" >/dev/null &&
+    "$bin/tandem" predict "${scenario[@]}" --fidelity estimate --calibration "$file.toml" --json >"$file.predicted.json" &&
+    measure "$file" "${scenario[@]}" "${pace[@]}" "${balance[@]}"
 }
 
 total=$(($(wc -l <"$out/chosen") * rounds))

@@ -23,7 +23,7 @@ def load(path):
 
 
 def reference(path):
-    """Seconds of work in the unit of the calibration's text; None where it names no reference."""
+    """FLOP/s of the reference product beside a calibration; None where it names none."""
     try:
         with open(path) as file:
             found = re.search(r"reference product at ([0-9.]+) ([kMGT])FLOP/s", file.read())
@@ -34,9 +34,9 @@ def reference(path):
 
 def drifted(folder, names, rounds):
     """(plan, round) between whose calibration and the next one the reference product changed too much."""
-    times = [((name, r), reference(f"{folder}/{name}-{r}.toml")) for r in range(1, rounds + 1) for name in names]
-    times = [(key, time) for key, time in times if time]
-    return {key for (key, before), (_, after) in zip(times, times[1:]) if abs(after / before - 1) > MOST_DRIFT}
+    rates = [((name, r), reference(f"{folder}/{name}-{r}.toml")) for r in range(1, rounds + 1) for name in names]
+    rates = [(key, rate) for key, rate in rates if rate]
+    return {key for (key, before), (_, after) in zip(rates, rates[1:]) if abs(after / before - 1) > MOST_DRIFT}
 
 
 def rounds_of(folder, name, rounds, rejected):

@@ -41,6 +41,10 @@ int run_calibrate(RunContext& run) {
     if (!run.backends.calibrate) run.backends.start_executor();
     return run.backends.calibrate(run);
   }
+  for (const char* name : {"--threads-per-rank", "--slices", "--pace"})
+    if (run.arguments.has(name))
+      refuse({}, fmt::format("calibrate: {} says how to measure, and --from measures nothing", name),
+             fmt::format("leave {} or --from out", name));
   check_output_file(file, from->second);
   const std::vector<ProfileRow> rows = profile_of(from->second, read_library(run.scenarios));
   write_file(file, [&](std::ostream& out) { out << to_toml({}, rows); });

@@ -107,11 +107,8 @@ const std::vector<CommandSpec>& commands() {
        {"[SCENARIO.toml] [FLAGS] -o FILE.toml", "--from RUN.tandem -o FILE.toml"},
        "Times the computations of a scenario's step without its communication, as many ranks side by side as "
        "the cores carry, then each of its collectives and messages alone. Without a scenario, small models "
-       "whose "
-       "shapes "
-       "others lie between. --from takes the medians of a measured run instead. The file is laid over the "
-       "shipped "
-       "calibration by --calibration.",
+       "whose shapes others lie between. --from takes the medians of a measured run instead. The file is laid "
+       "over the shipped calibration by --calibration.",
        {{{"--output", "-o"}, "FILE", "file to write"},
         {{"--from"}, "RECORD", "take what a record of tandem run holds; may be given several times", {}, true},
         {{"--threads-per-rank"}, "N", "cores a rank (default: all, divided among the ranks)"},

@@ -83,11 +83,9 @@ std::optional<RunRecord> predict(const Scenario& scenario, const std::string& sc
   if (!go_on("lowering", 0)) return std::nullopt;
   TaskGraph graph = lower(prepared.model, prepared.plan);
   const std::optional<ResidentMemory> resident = resident_on_cores(prepared, costs, graph);
-  // Without a word in the scenario, computations spread as much as those that were calibrated.
   const std::optional<SharedCores> cores = costs.shared_cores(DeviceId(0));
-  const double jitter = scenario.simulation.jitter > 0 || !cores ? scenario.simulation.jitter : cores->jitter;
   PlayOptions play{.fidelity = fidelity_of(scenario.simulation.fidelity),
-                   .jitter = jitter,
+                   .jitter = scenario.simulation.jitter.value_or(cores ? cores->jitter : 0),
                    .seed = scenario.simulation.seed,
                    .recorded = {},
                    .record_times = true,

@@ -41,16 +41,17 @@ Key jitter() {
           .kind = KeyKind::Real,
           .unit = "share",
           .help =
-              "relative standard deviation of each computation's duration, drawn with the seed (default 0; on "
-              "calibrated "
-              "cores what was measured there)"};
+              "relative standard deviation of each computation's duration, drawn with the seed "
+              "(default 0; of calibrated cores what was measured)"};
   key.set = [](Scenario& scenario, const KeyValue& value) -> std::string {
     const auto number = number_in(value);
     if (!number || *number < 0 || *number > 1) return "a share from 0 to 1 is wanted, as in 0.03";
     scenario.simulation.jitter = *number;
     return "";
   };
-  key.get = [](const Scenario& scenario) { return exact(scenario.simulation.jitter); };
+  key.get = [](const Scenario& scenario) {
+    return scenario.simulation.jitter ? exact(*scenario.simulation.jitter) : "";
+  };
   return key;
 }
 

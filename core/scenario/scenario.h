@@ -21,7 +21,8 @@ std::string_view name(PlayLevel);
 struct SimulationSpec {
   PlayLevel fidelity = PlayLevel::Folded;
   std::uint64_t seed = 0;
-  double jitter = 0;  // relative standard deviation of each computation's duration
+  // Relative standard deviation of each computation's duration; unsaid: what was measured of cores, else 0.
+  std::optional<double> jitter;
 };
 
 // Other ways to split layers over stages, resolved into the plan once the model is known.

@@ -19,7 +19,6 @@ using CallOf = std::function<CommunicationCall(std::uint32_t member, std::byte* 
 
 // More than a core keeps close to itself.
 constexpr std::size_t other_values = std::size_t{4} << 20;
-constexpr Nanoseconds look_on_own_core = 2'000'000;
 
 // What lies around a communication in a step: a computation that has just written what is sent, while most of
 // what was there before has left the near caches, and one that waits for the result.

@@ -53,10 +53,13 @@ class Communicator {
   virtual void stop() noexcept = 0;
 };
 
+// Longer than ranks in step wait for one another; less than an operating system notices.
+constexpr Nanoseconds look_on_own_core = 2'000'000;
+
 class Transport;
 // Over messages: a thread that owns the transport until stop(), and sleeps while nothing is open. Who waits for
-// an event that is set here does its work meanwhile, and looks for news so long before sleeping (`look`: long
-// where a waiting computation has its core to itself). Such waits must have ended when the communicator is
+// an event that is set here does its work meanwhile, and looks for news so long before sleeping (`look`:
+// look_on_own_core where a waiting computation has one). Such waits must have ended when the communicator is
 // destroyed.
 std::unique_ptr<Communicator> communicate_over(Transport&, std::uint32_t lanes, Nanoseconds look = 0);
 

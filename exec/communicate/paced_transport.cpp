@@ -1,6 +1,8 @@
 // A message travels with a note that says when it may arrive; the receiver holds it back until then.
 #include "exec/communicate/paced_transport.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -118,6 +120,10 @@ std::optional<Pace> parse_pace(std::string_view text) {
   const auto latency = parse_seconds(text.substr(comma + 1));
   if (!bandwidth || !latency || bandwidth->value <= 0) return std::nullopt;
   return Pace{*bandwidth, *latency};
+}
+
+std::string text(const Pace& pace) {
+  return fmt::format("messages at {}, {} late", text(pace.bandwidth), text(pace.latency));
 }
 
 std::unique_ptr<Transport> paced(std::unique_ptr<Transport> real, Pace pace) {

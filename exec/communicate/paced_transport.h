@@ -3,6 +3,7 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "core/units/quantity.h"
@@ -15,6 +16,7 @@ struct Pace {
   Seconds latency;
 };
 std::optional<Pace> parse_pace(std::string_view text);  // "10GB/s,5us"
+std::string text(const Pace&);
 
 // A message is received no earlier than its departure + size / bandwidth + latency; messages of one sender to
 // one receiver leave one after the other. The real transfer happens meanwhile. All ranks must be paced alike

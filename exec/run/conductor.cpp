@@ -10,7 +10,10 @@ Conductor::Conductor(const RunCase& run, std::size_t processes, Calls calls, boo
       calls_(std::move(calls)),
       recorder_(run),
       totals_(run, processes, recorder_.head()),
-      lines_(!run.options.quiet, terminal) {}
+      lines_(!run.options.quiet, terminal) {
+  if (run.options.pace) note("pace", text(*run.options.pace));
+  if (run.options.balance_experts) note("routing", "balanced: rows go to all experts in turn");
+}
 
 AfterStep Conductor::step_done(const std::vector<RankReport>& ranks) {
   double loss = 0;

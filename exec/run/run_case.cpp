@@ -69,6 +69,8 @@ RunCase make_run_case(const Arguments& arguments, const Scenario& scenario, cons
               .source = nullptr,
               .floor = {}};
   check_plan(scenario, prepared);
+  if (run.options.balance_experts && !prepared.model.has_experts())
+    refuse({}, "--moe-router-force-load-balancing: this model has no experts", "leave it out");
   run.exchanges = {run.options.algorithm, ranks_per_node(prepared.plan.mesh, run.options.algorithm)};
   find_checkpoint(run, arguments.has("--seed"));
   run.source =

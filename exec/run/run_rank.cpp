@@ -13,8 +13,6 @@ namespace tandem {
 namespace {
 
 constexpr std::uint32_t clock_tag = 1;
-// Longer than ranks in step wait for one another; less than an operating system notices.
-constexpr Nanoseconds look_on_own_core = 2'000'000;
 
 class RankRun {
  public:

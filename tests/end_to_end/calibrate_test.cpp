@@ -3,42 +3,23 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "core/record/run_record.h"
-#include "tests/end_to_end/program.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/end_to_end/tiny_run.h"
 
 namespace tandem {
 namespace {
 
 using testing::Finished;
 using ::testing::HasSubstr;
-using testing::TemporaryFolder;
 
-class Calibrate : public ::testing::Test {
+class Calibrate : public testing::TinyRun {
  protected:
-  Calibrate() {
-    std::ofstream(folder_.file("config.json"))
-        << R"({"model_type":"gpt2","n_layer":2,"n_embd":64,"n_head":4,"n_positions":64,"vocab_size":200,)"
-           R"("resid_pdrop":0.0,"attn_pdrop":0.0,"embd_pdrop":0.0})";
-  }
-  void SetUp() override {
-    if (!std::filesystem::exists(TANDEM_BIN_DIR "/tandem-exec"))
-      GTEST_SKIP() << "tandem-exec is not built here";
-  }
-  Finished call(const std::string& line) const {
-    std::istringstream all(line);
-    std::vector<std::string> words;
-    for (std::string word; all >> word;) words.push_back(word);
-    return testing::run("tandem", words, {.folder = folder_.file("")});
-  }
-  std::string scenario() const {
-    return " --model " + folder_.file("config.json") +
-           " --cluster cpu-core:2 --dtype fp32 --tp 2 --mbs 1 --gbs 4 --seq-length 32 ";
-  }
+  std::string scenario() const { return TinyRun::scenario() + "--tp 2 "; }
   // Where the durations of a prediction under this calibration come from.
   std::vector<std::string> origins(const std::string& calibration) const {
     const std::string file = folder_.file("predicted.tandem");
@@ -47,8 +28,6 @@ class Calibrate : public ::testing::Test {
     EXPECT_EQ(predicted.code, 0) << predicted.error;
     return read_record(file).origins;
   }
-
-  TemporaryFolder folder_;
 };
 
 TEST_F(Calibrate, MeasuresWhatAPredictionOfTheSameScenarioNeeds) {
@@ -66,6 +45,27 @@ TEST_F(Calibrate, TakesWhatARunRecorded) {
   ASSERT_EQ(taken.code, 0) << taken.error;
   for (const std::string& origin : origins(file))
     EXPECT_THAT(origin, HasSubstr("as measured; tandem calibrate"));
+}
+
+TEST_F(Calibrate, RefusesToMeasureInOneWayAndToTakeARecord) {
+  for (const char* how : {"--slices 3", "--pace 1GB/s,5us", "--threads-per-rank 1"}) {
+    const Finished refused = call(std::string("calibrate --from run.tandem -o from.toml ") + how);
+    EXPECT_EQ(refused.code, 2) << how;
+    EXPECT_THAT(refused.error, HasSubstr("--from measures nothing"));
+  }
+}
+
+TEST_F(Calibrate, AtAPaceTakesThePacesTime) {
+  const std::string file = folder_.file("paced.toml");
+  ASSERT_EQ(call("calibrate" + scenario() + "--slices 1 --pace 1GB/s,2ms -o " + file).code, 0);
+  std::ifstream in(file);
+  const std::string text((std::istreambuf_iterator<char>(in)), {});
+  double share = 1;
+  EXPECT_EQ(std::sscanf(text.c_str() + text.find("communication = "), "communication = %lf", &share), 1);
+  EXPECT_LT(share, 0.5);
+  const Finished refused = call("calibrate --pace fast -o " + file + scenario());
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.error, HasSubstr("as 10GB/s,5us"));
 }
 
 TEST_F(Calibrate, WantsAFileToWrite) {

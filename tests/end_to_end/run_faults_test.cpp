@@ -6,17 +6,13 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <random>
-#include <sstream>
 #include <thread>
 
 #include "core/record/run_record.h"
-#include "tests/end_to_end/program.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/end_to_end/tiny_run.h"
 
 namespace tandem {
 namespace {
@@ -34,25 +30,6 @@ constexpr int moments = 10, mpi_moments = 6;
 constexpr std::chrono::seconds end_after_kill{2};
 #endif
 
-std::string content(const fs::path& file) {
-  std::ifstream in(file);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-// Processes with `word` in their command lines; those that are watched alone (ranks, and what starts them).
-std::vector<pid_t> processes(const std::string& word, bool watched_alone) {
-  std::vector<pid_t> found;
-  for (const auto& entry : fs::directory_iterator("/proc")) {
-    const std::string name = entry.path().filename();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    const std::string line = content(entry.path() / "cmdline");
-    if (line.find(word) == std::string::npos) continue;
-    const bool watched = content(entry.path() / "environ").find("TANDEM_RUN_SOCKET") != std::string::npos;
-    if (!watched_alone || (watched && line.find("mpirun") != 0)) found.push_back(std::stoi(name));
-  }
-  return found;
-}
-
 struct Kill {
   bool hit = false;
   Clock::time_point when;
@@ -62,36 +39,20 @@ Kill kill_after(const std::string& record, std::chrono::milliseconds delay, std:
   std::vector<pid_t> found;
   const auto end = Clock::now() + std::chrono::seconds(20);
   for (; found.empty() && Clock::now() < end; std::this_thread::sleep_for(std::chrono::milliseconds(1)))
-    found = processes(record, true);
+    found = testing::processes(record, true);
   std::this_thread::sleep_for(delay);
-  found = processes(record, true);
+  found = testing::processes(record, true);
   if (found.empty()) return {};
   const bool hit = ::kill(found[which % found.size()], SIGKILL) == 0;
   return {hit, Clock::now()};
 }
 
-class RunFaults : public ::testing::Test {
+class RunFaults : public testing::TinyRun {
  protected:
-  RunFaults() {
-    std::ofstream(folder_.file("config.json"))
-        << R"({"model_type":"gpt2","n_layer":2,"n_embd":64,"n_head":4,"n_positions":64,"vocab_size":200,)"
-           R"("resid_pdrop":0.0,"attn_pdrop":0.0,"embd_pdrop":0.0})";
-  }
-  void SetUp() override {
-    if (!fs::exists(TANDEM_BIN_DIR "/tandem-exec")) GTEST_SKIP() << "tandem-exec is not built here";
-  }
-
   testing::Finished run(const std::string& more) const {
-    std::istringstream all(
-        "run --model " + folder_.file("config.json") +
-        " --cluster cpu-core:2 --dtype fp32 --mbs 1 --gbs 4 --seq-length 32 --dp 2 --quiet " + "--steps " +
-        std::to_string(steps) + " --checkpoint-every 3 --checkpoint " + points() + " -o " + record() + " " +
-        more);
-    std::vector<std::string> words;
-    for (std::string word; all >> word;) words.push_back(word);
-    return testing::run("tandem", words);
+    return call("run" + scenario() + "--dp 2 --quiet --steps " + std::to_string(steps) +
+                " --checkpoint-every 3 --checkpoint " + points() + " -o " + record() + " " + more);
   }
-  std::string record() const { return folder_.file("run.tandem"); }
   std::string points() const { return folder_.file("points"); }
   void forget() const {
     fs::remove_all(points());
@@ -111,7 +72,6 @@ class RunFaults : public ::testing::Test {
                  const std::map<std::int64_t, double>& whole) const;
 
   static constexpr std::int64_t steps = 40;
-  testing::TemporaryFolder folder_;
 };
 
 void RunFaults::series(const std::string& how, int moments) const {
@@ -152,7 +112,7 @@ bool RunFaults::kill_once(const std::string& how, std::chrono::milliseconds dela
   char host[256] = {};
   ::gethostname(host, sizeof host - 1);
   EXPECT_THAT(done.error, HasSubstr(std::string(" on ") + host));
-  EXPECT_THAT(processes(record(), false), ::testing::IsEmpty());
+  EXPECT_THAT(testing::processes(record(), false), ::testing::IsEmpty());
   if (fs::exists(record())) {
     const RunRecord left = read_record(record());
     EXPECT_EQ(left.header.state, RunState::Failed);
@@ -174,10 +134,7 @@ bool RunFaults::kill_once(const std::string& how, std::chrono::milliseconds dela
 }
 
 TEST_F(RunFaults, OfThreadRanksAtAnyMomentAreNamedAndGoneOnFrom) { series("", moments); }
-TEST_F(RunFaults, OfMpiRanksAtAnyMomentAreNamedAndGoneOnFrom) {
-  setenv("ASAN_OPTIONS", "detect_leaks=0", 1);  // Open MPI's leaks cannot be told from ours
-  series("--mpi", mpi_moments);
-}
+TEST_F(RunFaults, OfMpiRanksAtAnyMomentAreNamedAndGoneOnFrom) { series("--mpi", mpi_moments); }
 
 }  // namespace
 }  // namespace tandem

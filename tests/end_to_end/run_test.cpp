@@ -12,47 +12,25 @@
 #include <thread>
 
 #include "core/record/run_record.h"
-#include "tests/end_to_end/program.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/end_to_end/tiny_run.h"
 
 namespace tandem {
 namespace {
 
 using testing::Finished;
 using ::testing::HasSubstr;
-using testing::TemporaryFolder;
 namespace fs = std::filesystem;
 
-// A folder with a tiny model, in which `tandem run` is called.
-class Run : public ::testing::Test {
+class Run : public testing::TinyRun {
  protected:
-  Run() {
-    std::ofstream(folder_.file("config.json"))
-        << R"({"model_type":"gpt2","n_layer":2,"n_embd":64,"n_head":4,"n_positions":64,"vocab_size":200,)"
-           R"("resid_pdrop":0.0,"attn_pdrop":0.0,"embd_pdrop":0.0})";
-  }
-  void SetUp() override {
-    if (!fs::exists(TANDEM_BIN_DIR "/tandem-exec")) GTEST_SKIP() << "tandem-exec is not built here";
-  }
-  std::vector<std::string> words(const std::string& more, const std::string& command = "run") const {
-    std::istringstream all(command + " --model " + folder_.file("config.json") +
-                           " --cluster cpu-core:2 --dtype fp32 --mbs 1 --gbs 4 --seq-length 32 " + more);
-    std::vector<std::string> split;
-    for (std::string word; all >> word;) split.push_back(word);
-    return split;
-  }
   Finished run(const std::string& more, testing::Start start = {}) const {
-    start.folder = folder_.file("");
-    return testing::run("tandem", words(more + " -o " + record()), start);
+    return call("run" + scenario() + more + " -o " + record(), std::move(start));
   }
-  std::string record() const { return folder_.file("run.tandem"); }
   static std::vector<double> losses(const RunRecord& record) {
     std::vector<double> values;
     for (const auto& [step, loss] : record.losses) values.push_back(loss);
     return values;
   }
-
-  TemporaryFolder folder_;
 };
 
 // Kills or stops a process of ranks whose command line names `record`, once they have run for a moment.
@@ -60,23 +38,23 @@ void signal_later(const std::string& record, int number) {
   for (int tries = 0; tries < 1200; ++tries) {
     std::this_thread::sleep_for(std::chrono::milliseconds(25));
     if (!fs::exists(record)) continue;
-    std::vector<pid_t> found;
-    for (const auto& entry : fs::directory_iterator("/proc")) {
-      const std::string name = entry.path().filename();
-      if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-      std::ifstream file(entry.path() / "cmdline");
-      const std::string line((std::istreambuf_iterator<char>(file)), {});
-      std::ifstream status(entry.path() / "environ");
-      const std::string environment((std::istreambuf_iterator<char>(status)), {});
-      if (line.find(record) != std::string::npos && line.find("mpirun") != 0 &&
-          environment.find("TANDEM_RUN_SOCKET") != std::string::npos)
-        found.push_back(std::stoi(name));
-    }
+    const std::vector<pid_t> found = testing::processes(record, true);
     if (found.empty()) continue;
     std::this_thread::sleep_for(std::chrono::milliseconds(600));
     ::kill(found.back(), number);
     return;
   }
+}
+
+TEST_F(Run, SaysThatMessagesArePaced) {
+  ASSERT_EQ(run("--dp 2 --steps 2 --quiet --pace 1GB/s,5us").code, 0);
+  EXPECT_THAT(read_record(record()).header.notes.at("pace"), HasSubstr("5 us late"));
+}
+
+TEST_F(Run, BalancesOnlyExpertsThatThereAre) {
+  const Finished refused = run("--dp 2 --steps 2 --moe-router-force-load-balancing");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.error, HasSubstr("this model has no experts"));
 }
 
 TEST_F(Run, ThreadRanksLeaveARecordThatEverythingReads) {
@@ -100,7 +78,7 @@ TEST_F(Run, ThreadRanksLeaveARecordThatEverythingReads) {
 
 TEST_F(Run, AMeasurementHasTheTasksOfItsPrediction) {
   ASSERT_EQ(run("--dp 2 --steps 2 --quiet").code, 0);
-  std::vector<std::string> predict = words("--dp 2 --fidelity estimate -o", "predict");
+  std::vector<std::string> predict = words("predict" + scenario() + "--dp 2 --fidelity estimate -o");
   predict.push_back(folder_.file("predicted.tandem"));
   const Finished predicted = testing::run("tandem", predict);
   ASSERT_EQ(predicted.code, 0) << predicted.error;
@@ -191,7 +169,6 @@ class MpiRun : public Run {
   void SetUp() override {
     Run::SetUp();
     if (IsSkipped()) return;
-    setenv("ASAN_OPTIONS", "detect_leaks=0", 1);  // Open MPI's leaks cannot be told from ours
     if (run("--mpi --dp 2 --steps 1 --quiet").error.find("apt-get install") != std::string::npos)
       GTEST_SKIP() << "no MPI here";
     fs::remove(record());  // the tests wait for one of their own

@@ -28,19 +28,27 @@ std::vector<std::string> command(const RunContext& context, const RunCase& run, 
   return mpirun_command(run.ranks(), run.options.threads_per_rank, watch_variable, words);
 }
 
-// A record whose writer was killed still says that it is running.
-void end_record(const std::string& path, const std::string& why) {
+// A record whose writer was killed still says that it is running. True: it was complete.
+bool end_record(const std::string& path, const std::string& why) {
   std::error_code error;
-  if (!fs::exists(path, error)) return;
+  if (!fs::exists(path, error)) return false;
   try {
     RunRecord record = read_record(path);
-    if (record.header.state != RunState::Running) return;
+    if (record.header.state != RunState::Running) return record.header.state == RunState::Finished;
     record.header.state = RunState::Failed;
     record.header.failure = why;
     write_record(record, path);
   } catch (const InputError&) {
     // Not even a head was written.
   }
+  return false;
+}
+
+// The lowest date where there is no file.
+fs::file_time_type written(const std::string& path) {
+  std::error_code error;
+  const fs::file_time_type when = fs::last_write_time(path, error);
+  return error ? fs::file_time_type::min() : when;
 }
 
 // The record of an attempt that failed makes room for the next one's.
@@ -70,6 +78,7 @@ int supervise_run(RunContext& context, const RunCase& run, const Launch& launch)
   if (run.options.mpi && !mpi_is_built()) join_mpi(nullptr, nullptr);  // says what to install
   for (std::int64_t attempt = 0;; ++attempt) {
     const bool resumes = attempt > 0 && latest_checkpoint(run.options.checkpoints).has_value();
+    const fs::file_time_type before = written(run.options.record);
     const WatchResult result = watch_ranks({.command = command(context, run, launch, resumes),
                                             .ranks = run.ranks(),
                                             .through_mpirun = run.options.mpi,
@@ -78,8 +87,12 @@ int supervise_run(RunContext& context, const RunCase& run, const Launch& launch)
     if (result.failure.empty() && result.code == 0) return context.interrupted() ? exit_interrupted : 0;
     const std::string why =
         result.failure.empty() ? fmt::format("ended with code {}", result.code) : result.failure;
-    end_record(run.options.record, why);
+    // What lay there before, if anything, is another run's.
+    const bool complete =
+        written(run.options.record) != before && end_record(run.options.record, why) && !result.failure.empty();
     if (context.interrupted()) return exit_interrupted;
+    if (complete)
+      throw BackendError(fmt::format("{}, when all was done; {} is complete", why, run.options.record));
     const bool hopeless = result.code == exit_input || result.code == exit_fault;
     const std::string message = why + going_on(run.options.checkpoints);
     if (hopeless || attempt == run.options.restarts) {
